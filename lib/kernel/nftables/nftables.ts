@@ -1,0 +1,60 @@
+/** Access to nf_tables as the rest of the program sees it; netlink and the fake implement it. */
+import type {
+  NftChain,
+  NftElement,
+  NftOperation,
+  NftRule,
+  NftSet,
+  NftTable,
+} from "./operations.ts";
+
+/** The table without its elements. Objects are in the kernel's order; rules in the order of their chain. */
+export interface NftTableListing {
+  readonly chains: readonly NftChain[];
+  readonly sets: readonly NftSet[];
+  /** Decoded where they use our language; `undefined` statements mean a rule that somebody else wrote. */
+  readonly rules: readonly NftListedRule[];
+}
+
+export interface NftListedRule {
+  readonly chain: string;
+  readonly handle: bigint;
+  /** Whether this rule does exactly what `rule` says. */
+  matches(rule: NftRule): boolean;
+}
+
+export interface CommitOptions {
+  /** Fail with a stale-generation error if the ruleset changed since. */
+  readonly generation?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * `commit` is one atomic batch: all or nothing. It throws `NftablesError`, which names each failed
+ * operation by its index. An empty list writes nothing.
+ */
+export interface Nftables {
+  /** The ruleset's generation: moves with every committed change of anybody in this network namespace. */
+  generation(): Promise<number>;
+  commit(
+    table: NftTable,
+    operations: readonly NftOperation[],
+    options?: CommitOptions,
+  ): Promise<void>;
+  /** undefined when there is no such table. */
+  listTable(table: NftTable): Promise<NftTableListing | undefined>;
+  /** The set's elements; intervals as CIDRs. `set` says how to decode them. */
+  listElements(table: NftTable, set: NftSet): Promise<readonly NftElement[]>;
+  listTables(): Promise<readonly NftTable[]>;
+}
+
+/** One operation that the kernel refused. */
+export interface NftFailure {
+  /** Index into the operations, or -1 for the batch as a whole. */
+  readonly operation: number;
+  /** For element operations: which element, where the kernel tells. */
+  readonly element?: number;
+  readonly errno: number;
+  /** The kernel's own words (extended ack), or the errno's name. */
+  readonly message: string;
+}

@@ -1,0 +1,58 @@
+/**
+ * The seam between the desired state and a proxy mode. A mode knows nothing of Kubernetes objects,
+ * of when it is called, or of any other mode.
+ */
+import type { IpFamily } from "../base/ip_family.ts";
+import type { ServicePortKey, Snapshot } from "../snapshot/snapshot.ts";
+
+/**
+ * What may differ from the snapshot of the last successful sync. `all` asks for the kernel to be
+ * read and compared. `some` bounds the work of a sync by what changed: keys that are no longer in the
+ * snapshot were removed; `settings` says that `Snapshot.settings` changed too.
+ */
+export type Changes =
+  | { readonly kind: "all" }
+  | {
+    readonly kind: "some";
+    readonly services: ReadonlySet<ServicePortKey>;
+    readonly settings: boolean;
+  };
+
+/** Something worth telling the operator that did not stop the sync. */
+export interface Notice {
+  readonly kind: "service-skipped" | "repaired" | "foreign-object" | "cleanup-failed";
+  /** Present when the notice is about one service port. */
+  readonly service?: ServicePortKey;
+  /** One sentence. */
+  readonly message: string;
+}
+
+/** What a sync did. */
+export interface SyncReport {
+  /** The kernel was read and compared as a whole. */
+  readonly full: boolean;
+  /** Messages sent to the kernel; 0 when it already agreed. */
+  readonly written: number;
+  readonly notices: readonly Notice[];
+}
+
+/**
+ * Keeps one family's rules in the kernel.
+ *
+ * `sync` is idempotent and makes the kernel agree with the snapshot, writing only what differs. A
+ * frontend becomes reachable only when everything behind it is there. When it throws, the kernel
+ * holds the old state, the new one or a mix of whole Services; the next call repairs from what the
+ * kernel really holds. Calls do not overlap.
+ */
+export interface RuleWriter extends AsyncDisposable {
+  readonly family: IpFamily;
+  sync(snapshot: Snapshot, changes: Changes, signal: AbortSignal): Promise<SyncReport>;
+  /** Whether somebody else changed what the last sync left; cheap enough to ask every second. */
+  drifted(signal: AbortSignal): Promise<boolean>;
+}
+
+/** Three answers: only the first two are conclusive. */
+export type Probe =
+  | { readonly kind: "supported" }
+  | { readonly kind: "unsupported"; readonly reason: string }
+  | { readonly kind: "unknown"; readonly reason: string };
