@@ -1,0 +1,27 @@
+/** Time as an effect that tests can hold still. */
+
+export interface Clock {
+  /** Milliseconds since the epoch: for timestamps that people and metrics see. */
+  now(): number;
+  /** Milliseconds from an arbitrary start, never going back: for durations and deadlines. */
+  monotonic(): number;
+  /** Resolves after the time, or as soon as the signal aborts, without throwing. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The real one. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (milliseconds, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, milliseconds);
+      signal?.addEventListener("abort", done);
+    }),
+};
