@@ -1,0 +1,49 @@
+/**
+ * The C library by FFI: the one place that opens it. Calls are synchronous, since `errno` belongs to
+ * the calling thread and a `nonblocking` call runs on another one; the few nonblocking symbols here
+ * only wait, and their callers do not ask why they failed.
+ */
+import { Errno } from "./errno.ts";
+
+const library = Deno.dlopen(
+  "libc.so.6",
+  {
+    __errno_location: { parameters: [], result: "pointer" },
+    bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
+    close: { parameters: ["i32"], result: "i32" },
+    getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+    open: { parameters: ["buffer", "i32", "u32"], result: "i32" },
+    poll: { parameters: ["buffer", "usize", "i32"], result: "i32" },
+    pollLater: {
+      name: "poll",
+      parameters: ["buffer", "usize", "i32"],
+      result: "i32",
+      nonblocking: true,
+    },
+    recv: { parameters: ["i32", "buffer", "usize", "i32"], result: "isize" },
+    sendto: {
+      parameters: ["i32", "buffer", "usize", "i32", "buffer", "u32"],
+      result: "isize",
+    },
+    setns: { parameters: ["i32", "i32"], result: "i32" },
+    setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
+    socket: { parameters: ["i32", "i32", "i32"], result: "i32" },
+    unshare: { parameters: ["i32"], result: "i32" },
+  } as const,
+);
+
+/** The C functions this program calls, under their own names. */
+export const libc = library.symbols;
+
+/** The error number of this thread's last failed call; ask at once after it. */
+export function lastErrno(): number {
+  const location = libc.__errno_location();
+  // V8 may have cleared it by a call of its own; a failure must never read as success.
+  if (location === null) return Errno.EIO;
+  return new Deno.UnsafePointerView(location).getInt32() || Errno.EIO;
+}
+
+/** A zero-terminated string for a `buffer` parameter. */
+export function cString(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${text}\0`);
+}
