@@ -1,0 +1,128 @@
+/**
+ * Metrics as the rest of the program sees them: a name, labels, a number. The exposition behind it
+ * is prom-client's, except that a family without a series is left out, as upstream's registry does.
+ */
+import {
+  Counter as PromCounter,
+  Gauge as PromGauge,
+  Histogram as PromHistogram,
+  Registry,
+} from "prom-client";
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Counter {
+  add(amount: number, labels?: Labels): void;
+}
+
+export interface Gauge {
+  set(value: number, labels?: Labels): void;
+}
+
+export interface Histogram {
+  observe(value: number, labels?: Labels): void;
+}
+
+/** What every metric is registered with. `help` is shown behind its stability level. */
+export interface MetricOptions {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  /** Upstream's stability level, the first word of the help text; ALPHA unless told. */
+  readonly stability?: "ALPHA" | "BETA" | "STABLE";
+}
+
+export interface HistogramOptions extends MetricOptions {
+  readonly buckets: readonly number[];
+}
+
+/** A family whose values are read when it is scraped. */
+export interface ScrapedOptions extends MetricOptions {
+  readonly type: "counter" | "gauge";
+  /** The series at this moment; an empty list hides the family. */
+  readonly read: () => readonly Sample[];
+}
+
+export interface Sample {
+  readonly value: number;
+  readonly labels?: Labels;
+}
+
+/** Holds the metrics of one exposition page. Names are unique; registering one twice is a bug and throws. */
+export class MetricsRegistry {
+  readonly #registry = new Registry();
+
+  counter(options: MetricOptions): Counter {
+    const counter = new PromCounter(this.#common(options));
+    return { add: (amount, labels = {}) => counter.inc(labels, amount) };
+  }
+
+  gauge(options: MetricOptions): Gauge {
+    const gauge = new PromGauge(this.#common(options));
+    return { set: (value, labels = {}) => gauge.set(labels, value) };
+  }
+
+  histogram(options: HistogramOptions): Histogram {
+    const histogram = new PromHistogram({
+      ...this.#common(options),
+      buckets: [...options.buckets],
+    });
+    return { observe: (value, labels = {}) => histogram.observe(labels, value) };
+  }
+
+  scraped(options: ScrapedOptions): void {
+    const { read, type } = options;
+    if (type === "gauge") {
+      new PromGauge({
+        ...this.#common(options),
+        collect() {
+          this.reset();
+          for (const { labels = {}, value } of read()) this.set(labels, value);
+        },
+      });
+    } else {
+      new PromCounter({
+        ...this.#common(options),
+        collect() {
+          this.reset();
+          for (const { labels = {}, value } of read()) this.inc(labels, value);
+        },
+      });
+    }
+  }
+
+  /** Names of all registered families, with or without series. */
+  names(): string[] {
+    return this.#registry.getMetricsAsArray().map((metric) => metric.name).sort();
+  }
+
+  /** The page in text format 0.0.4, families sorted by name. */
+  async expose(): Promise<string> {
+    const families = await this.#registry.getMetricsAsJSON();
+    const shown = families.filter((family) => family.values.length > 0).map((family) => family.name)
+      .sort();
+    const texts = await Promise.all(
+      shown.map((name) => this.#registry.getSingleMetricAsString(name)),
+    );
+    return texts.map((text) => `${text}\n`).join("");
+  }
+
+  #common({ name, help, labels = [], stability = "ALPHA" }: MetricOptions) {
+    return {
+      name,
+      help: `[${stability}] ${help}`,
+      labelNames: [...labels],
+      registers: [this.#registry],
+    };
+  }
+}
+
+/** `start`, `start * factor`, ...: `count` bucket bounds. */
+export function exponentialBuckets(start: number, factor: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => start * factor ** i);
+}
+
+/** `start`, `start + width`, ...: `count` bucket bounds. */
+export function linearBuckets(start: number, width: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => start + width * i);
+}

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import {
+  type HealthCheckService,
+  ServiceHealthServers,
+} from "../../../lib/health/service_health.ts";
+
+/** A port that was free a moment ago. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+interface World extends AsyncDisposable {
+  readonly servers: ServiceHealthServers;
+  readonly failures: string[];
+  proxyHealthy: boolean;
+}
+
+function world(addresses: readonly string[] = ["127.0.0.1"]): World {
+  const failures: string[] = [];
+  const made: World = {
+    failures,
+    proxyHealthy: true,
+    servers: new ServiceHealthServers({
+      addresses,
+      isProxyHealthy: () => made.proxyHealthy,
+      onListenFailure: (service) =>
+        failures.push(`${service.namespace}/${service.name}:${service.port}`),
+    }),
+    [Symbol.asyncDispose]: () => made.servers[Symbol.asyncDispose](),
+  };
+  return made;
+}
+
+function shop(port: number, localEndpoints: number): HealthCheckService {
+  return { namespace: "shop", name: "web", port, localEndpoints };
+}
+
+async function ask(port: number): Promise<{ status: number; weight: string | null; body: string }> {
+  const response = await fetch(`http://127.0.0.1:${port}/any/path`);
+  return {
+    status: response.status,
+    weight: response.headers.get("x-load-balancing-endpoint-weight"),
+    body: await response.text(),
+  };
+}
+
+async function refuses(port: number): Promise<boolean> {
+  return await Deno.connect({ hostname: "127.0.0.1", port }).then(
+    (c) => (c.close(), false),
+    () => true,
+  );
+}
+
+Deno.test("a health-check node port answers with upstream's weight, code and body", async () => {
+  await using w = world();
+  const port = freePort();
+  await w.servers.update(new Map([["shop/web", shop(port, 2)]]));
+  assert.deepEqual(await ask(port), {
+    status: 200,
+    weight: "2",
+    body:
+      '{\n\t"service": {\n\t\t"namespace": "shop",\n\t\t"name": "web"\n\t},\n\t"localEndpoints": 2,\n\t"serviceProxyHealthy": true\n}',
+  });
+});
+
+Deno.test("a health-check node port says 503 without local endpoints and while the proxy is unhealthy", async () => {
+  await using w = world();
+  const port = freePort();
+  await w.servers.update(new Map([["shop/web", shop(port, 0)]]));
+  assert.equal((await ask(port)).status, 503);
+  await w.servers.update(new Map([["shop/web", shop(port, 1)]]));
+  assert.equal((await ask(port)).status, 200);
+  w.proxyHealthy = false;
+  const unhealthy = await ask(port);
+  assert.equal(unhealthy.status, 503);
+  assert.match(unhealthy.body, /"serviceProxyHealthy": false/);
+});
+
+Deno.test("a changed port moves, a removed Service closes", async () => {
+  await using w = world();
+  const [first, second] = [freePort(), freePort()];
+  await w.servers.update(new Map([["shop/web", shop(first, 1)]]));
+  await w.servers.update(new Map([["shop/web", shop(second, 1)]]));
+  assert.equal(await refuses(first), true);
+  assert.equal((await ask(second)).status, 200);
+  await w.servers.update(new Map([["shop/web", undefined]]));
+  assert.equal(await refuses(second), true);
+});
+
+Deno.test("a taken port is reported, leaves nothing half open, and is tried again with the next update", async () => {
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const port = taken.addr.port;
+  await using w = world(["127.0.0.2", "127.0.0.1"]);
+  await w.servers.update(new Map([["shop/web", shop(port, 1)]]));
+  assert.deepEqual(w.failures, [`shop/web:${port}`]);
+  assert.equal(
+    await Deno.connect({ hostname: "127.0.0.2", port }).then((c) => (c.close(), false), () => true),
+    true,
+  );
+  taken.close();
+  await w.servers.update(new Map());
+  assert.equal((await ask(port)).status, 200);
+  assert.equal(w.failures.length, 1);
+});
