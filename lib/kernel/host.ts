@@ -1,0 +1,62 @@
+/** Facts about the machine and its kernel that do not belong to one network namespace's settings. */
+import { readKernelFile, writeKernelFile } from "./sysctl.ts";
+
+/** What the machine is. Reads are cheap and current. */
+export interface Host {
+  /** CPUs that are online in the machine, whatever this process may use of them. At least 1. */
+  onlineCpus(): number;
+  /** As `uname -r` prints it. */
+  kernelRelease(): string;
+  /** Whether this network namespace has IPv6 at all and does not have it switched off everywhere. */
+  ipv6Available(): boolean;
+  /** Undefined when the module is not there or has no such parameter. */
+  moduleParameter(module: string, parameter: string): string | undefined;
+  /** Throws `SysctlError` when the parameter is absent or not writable. */
+  setModuleParameter(module: string, parameter: string, value: string): void;
+}
+
+/** The real one, read from /proc and /sys. */
+export class LinuxHost implements Host {
+  onlineCpus(): number {
+    const list = readKernelFile("/sys/devices/system/cpu/online", "online CPUs");
+    return (list && countCpuList(list)) || navigator.hardwareConcurrency || 1;
+  }
+
+  kernelRelease(): string {
+    return readKernelFile("/proc/sys/kernel/osrelease", "kernel/osrelease") ?? Deno.osRelease();
+  }
+
+  ipv6Available(): boolean {
+    // The file is empty but there where no interface has an IPv6 address, and absent without IPv6.
+    const interfaces = readKernelFile("/proc/thread-self/net/if_inet6", "net/if_inet6");
+    if (interfaces === undefined) return false;
+    const setting = "net/ipv6/conf/all/disable_ipv6";
+    return readKernelFile(`/proc/sys/${setting}`, setting) !== "1";
+  }
+
+  moduleParameter(module: string, parameter: string): string | undefined {
+    return readKernelFile(parameterPath(module, parameter), `${module}.${parameter}`);
+  }
+
+  setModuleParameter(module: string, parameter: string, value: string): void {
+    writeKernelFile(parameterPath(module, parameter), `${module}.${parameter}`, value);
+  }
+}
+
+/** Counts a kernel CPU list such as `0-3,8,10-11`; 0 when it is none. */
+export function countCpuList(list: string): number {
+  let count = 0;
+  for (const range of list.trim().split(",")) {
+    const match = /^(\d+)(?:-(\d+))?$/.exec(range);
+    if (!match) return 0;
+    const first = Number(match[1]);
+    const last = match[2] === undefined ? first : Number(match[2]);
+    if (last < first) return 0;
+    count += last - first + 1;
+  }
+  return count;
+}
+
+function parameterPath(module: string, parameter: string): string {
+  return `/sys/module/${module}/parameters/${parameter}`;
+}
