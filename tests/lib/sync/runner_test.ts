@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import { BoundedFrequencyRunner, type Gathering } from "../../../lib/sync/runner.ts";
+import { systemClock } from "../../../lib/base/clock.ts";
+import { FakeClock } from "../../fakes/fake_clock.ts";
+
+interface Rig {
+  readonly clock: FakeClock;
+  readonly runner: BoundedFrequencyRunner;
+  readonly failures: number[];
+  runs: number;
+  failing: boolean;
+  durationMs: number;
+}
+
+interface Times {
+  readonly minMs: number;
+  readonly retryMs: number;
+  readonly maxMs: number;
+  readonly gathering?: Gathering;
+}
+
+type Step =
+  | { readonly request: number; readonly force?: never }
+  | { readonly force: number }
+  | { readonly fail: boolean; readonly force?: never }
+  | { readonly advance: number; readonly runs: number; readonly force?: never };
+
+async function withRunner(times: Times, body: (rig: Rig) => Promise<void>): Promise<void> {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const failures: number[] = [];
+  const rig: Rig = {
+    clock,
+    failures,
+    runs: 0,
+    failing: false,
+    durationMs: 0,
+    runner: new BoundedFrequencyRunner({
+      intervals: times,
+      clock,
+      work: async (signal) => {
+        rig.runs++;
+        await clock.sleep(rig.durationMs, signal);
+        if (rig.failing) throw new Error("sync error");
+      },
+      onFailure: (_error, retryMs) => failures.push(retryMs),
+    }),
+  };
+  const loop = rig.runner.run(stop.signal);
+  try {
+    await body(rig);
+  } finally {
+    stop.abort();
+    await clock.advance(0);
+    await loop;
+  }
+}
+
+const scenarios: readonly { name: string; times: Times; steps: readonly Step[] }[] = [
+  {
+    name: "runs at once, then not before the minimum interval, and by itself after the maximum",
+    times: { minMs: 1000, retryMs: 5000, maxMs: 10_000 },
+    steps: [
+      { request: 1 },
+      { advance: 0, runs: 1 },
+      { advance: 500, runs: 1 },
+      { request: 1 },
+      { advance: 499, runs: 1 },
+      { request: 1 },
+      { advance: 1, runs: 2 },
+      { request: 1 },
+      { advance: 1, runs: 2 },
+      { request: 1 },
+      { advance: 998, runs: 2 },
+      { advance: 1, runs: 3 },
+      { advance: 1000, runs: 3 },
+      { advance: 9000, runs: 4 },
+      { request: 1 },
+      { advance: 999, runs: 4 },
+      { advance: 1, runs: 5 },
+    ],
+  },
+  {
+    name: "retries a failed run, and a later success calls the retry off",
+    times: { minMs: 1000, retryMs: 5000, maxMs: 10_000 },
+    steps: [
+      { fail: true },
+      { request: 1 },
+      { advance: 0, runs: 1 },
+      { fail: false },
+      { advance: 1000, runs: 1 },
+      { advance: 4000, runs: 2 },
+      { advance: 499, runs: 2 },
+      { fail: true },
+      { request: 1 },
+      { advance: 500, runs: 2 },
+      { advance: 1, runs: 3 },
+      { fail: false },
+      { advance: 1000, runs: 3 },
+      { request: 1 },
+      { advance: 0, runs: 4 },
+      { advance: 4000, runs: 4 },
+      { fail: true },
+      { request: 1 },
+      { advance: 0, runs: 5 },
+      { fail: false },
+      { advance: 100, runs: 5 },
+      { request: 1 },
+      { advance: 899, runs: 5 },
+      { advance: 1, runs: 6 },
+      { advance: 9999, runs: 6 },
+      { advance: 1, runs: 7 },
+    ],
+  },
+  {
+    name: "keeps the minimum interval before a retry that would come sooner",
+    times: { minMs: 5000, retryMs: 1000, maxMs: 10_000 },
+    steps: [
+      { fail: true },
+      { request: 1 },
+      { advance: 0, runs: 1 },
+      { fail: false },
+      { advance: 1000, runs: 1 },
+      { advance: 3999, runs: 1 },
+      { advance: 1, runs: 2 },
+      { advance: 10_000, runs: 3 },
+    ],
+  },
+  {
+    name: "retries no later than the maximum interval",
+    times: { minMs: 0, retryMs: 30_000, maxMs: 10_000 },
+    steps: [{ fail: true }, { request: 1 }, { advance: 0, runs: 1 }, { advance: 10_000, runs: 2 }],
+  },
+  {
+    name: "retries again and again while runs fail",
+    times: { minMs: 100, retryMs: 500, maxMs: 10_000 },
+    steps: [
+      { fail: true },
+      { request: 1 },
+      { advance: 0, runs: 1 },
+      { advance: 500, runs: 2 },
+      { advance: 500, runs: 3 },
+      { advance: 499, runs: 3 },
+      { advance: 1, runs: 4 },
+    ],
+  },
+  {
+    name: "runs by itself after the maximum interval when nobody ever asked",
+    times: { minMs: 100, retryMs: 200, maxMs: 500 },
+    steps: [{ advance: 499, runs: 0 }, { advance: 1, runs: 1 }],
+  },
+  {
+    name: "makes one run of many requests",
+    times: { minMs: 0, retryMs: 200, maxMs: 10_000 },
+    steps: [{ request: 50 }, { advance: 100, runs: 1 }],
+  },
+  {
+    name: "gathers requests until they are quiet",
+    times: { minMs: 0, retryMs: 200, maxMs: 10_000, gathering: { quietMs: 2, mostMs: 10 } },
+    steps: [
+      { request: 1 },
+      { advance: 1, runs: 0 },
+      { request: 1 },
+      { advance: 1, runs: 0 },
+      { advance: 1, runs: 1 },
+      { advance: 100, runs: 1 },
+    ],
+  },
+  {
+    name: "gathers requests that never end for no longer than told",
+    times: { minMs: 0, retryMs: 200, maxMs: 10_000, gathering: { quietMs: 4, mostMs: 10 } },
+    steps: [
+      { request: 1 },
+      { advance: 3, runs: 0 },
+      { request: 1 },
+      { advance: 3, runs: 0 },
+      { request: 1 },
+      { advance: 3, runs: 0 },
+      { request: 1 },
+      { advance: 1, runs: 1 },
+      { advance: 100, runs: 1 },
+    ],
+  },
+  {
+    name: "does not gather when it runs by itself",
+    times: { minMs: 0, retryMs: 200, maxMs: 500, gathering: { quietMs: 2, mostMs: 10 } },
+    steps: [{ advance: 500, runs: 1 }],
+  },
+  {
+    name: "is forced through the minimum interval and through gathering",
+    times: { minMs: 1000, retryMs: 200, maxMs: 9000, gathering: { quietMs: 5, mostMs: 10 } },
+    steps: [
+      { request: 1 },
+      { advance: 5, runs: 1 },
+      { advance: 1, runs: 1 },
+      { force: 1 },
+      { advance: 0, runs: 2 },
+      { advance: 8999, runs: 2 },
+      { advance: 1, runs: 3 },
+    ],
+  },
+];
+
+for (const { name, steps, times } of scenarios) {
+  Deno.test(`BoundedFrequencyRunner ${name}`, () =>
+    withRunner(times, async (rig) => {
+      for (const [index, step] of steps.entries()) {
+        if ("request" in step) { for (let i = 0; i < step.request; i++) rig.runner.request(); }
+        if ("force" in step) rig.runner.force();
+        if ("fail" in step) rig.failing = step.fail;
+        if ("advance" in step) {
+          await rig.clock.advance(step.advance);
+          assert.equal(rig.runs, step.runs, `after step ${index}: ${JSON.stringify(step)}`);
+        }
+      }
+    }));
+}
+
+Deno.test("BoundedFrequencyRunner counts the minimum interval from the end of a run", () =>
+  withRunner({ minMs: 1000, retryMs: 5000, maxMs: 10_000 }, async (rig) => {
+    rig.durationMs = 700;
+    rig.runner.request();
+    await rig.clock.advance(100);
+    rig.runner.request();
+    await rig.clock.advance(1599);
+    assert.equal(rig.runs, 1);
+    await rig.clock.advance(1);
+    assert.equal(rig.runs, 2);
+  }));
+
+Deno.test("BoundedFrequencyRunner tells of a failure and when it tries again", () =>
+  withRunner({ minMs: 1000, retryMs: 5000, maxMs: 10_000 }, async (rig) => {
+    rig.failing = true;
+    rig.runner.request();
+    await rig.clock.advance(5000);
+    assert.deepEqual(rig.failures, [5000, 5000]);
+  }));
+
+Deno.test("BoundedFrequencyRunner refuses a maximum below the minimum interval", () => {
+  assert.throws(
+    () =>
+      new BoundedFrequencyRunner({
+        intervals: { minMs: 2, retryMs: 1, maxMs: 1 },
+        clock: systemClock,
+        work: () => Promise.resolve(),
+        onFailure: () => {},
+      }),
+    RangeError,
+  );
+});
+
+Deno.test("BoundedFrequencyRunner stops at once when told to, also within its intervals", async () => {
+  const stop = new AbortController();
+  let runs = 0;
+  const runner = new BoundedFrequencyRunner({
+    intervals: { minMs: 60_000, retryMs: 60_000, maxMs: 60_000 },
+    clock: systemClock,
+    work: () => {
+      runs++;
+      stop.abort();
+      return Promise.resolve();
+    },
+    onFailure: () => {},
+  });
+  runner.request();
+  await runner.run(stop.signal);
+  assert.equal(runs, 1);
+});
