@@ -1,0 +1,154 @@
+/** Ordinary files: everything the program reads or writes on disk passes here. */
+
+/** Why a file could not be read or written, as one sentence; `cause` holds the system's error. */
+export class FileError extends Error {
+  readonly path: string;
+
+  constructor(message: string, options: { readonly path: string; readonly cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.name = "FileError";
+    this.path = options.path;
+  }
+}
+
+export interface ReadOptions {
+  /** A larger file is refused before it is read as a whole. */
+  readonly maxBytes: number;
+}
+
+/** The whole content; `-` is standard input. Throws a FileError when it cannot be had or is too large. */
+export async function readFile(path: string, options: ReadOptions): Promise<Uint8Array> {
+  try {
+    if (path === "-") return await readAtMost(Deno.stdin.readable, path, options.maxBytes);
+    const file = await Deno.open(path, { read: true });
+    if ((await file.stat()).isDirectory) {
+      file.close();
+      throw new FileError(`Cannot read "${path}": it is a directory`, { path });
+    }
+    return await readAtMost(file.readable, path, options.maxBytes);
+  } catch (error) {
+    if (error instanceof FileError) throw error;
+    const subject = path === "-" ? "standard input" : `"${path}"`;
+    throw new FileError(`Cannot read ${subject}: ${fileCause(error)}`, { path, cause: error });
+  }
+}
+
+/** Whether the path is a directory; false when there is nothing. */
+export async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return false;
+    }
+    throw new FileError(`Cannot read "${path}": ${fileCause(error)}`, { path, cause: error });
+  }
+}
+
+/** Paths of the regular files of a directory (links to such too), sorted, without hidden ones. */
+export async function listFiles(directory: string): Promise<string[]> {
+  try {
+    const paths: string[] = [];
+    for await (const entry of Deno.readDir(directory)) {
+      if (entry.name.startsWith(".")) continue;
+      const path = `${directory.replace(/\/+$/, "")}/${entry.name}`;
+      // The files of a ConfigMap volume are links into a hidden directory.
+      if (entry.isFile || entry.isSymlink && (await Deno.stat(path)).isFile) paths.push(path);
+    }
+    return paths.sort();
+  } catch (error) {
+    throw new FileError(`Cannot read directory "${directory}": ${fileCause(error)}`, {
+      path: directory,
+      cause: error,
+    });
+  }
+}
+
+/** Creates the directory and its parents; content with one that exists. */
+export async function makeDirectory(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch (error) {
+    throw new FileError(`Cannot create directory "${path}": ${fileCause(error)}`, {
+      path,
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Replaces or creates the file in one step: a reader sees the old content or the new one, never a
+ * part. A failure leaves the old file and nothing beside it.
+ */
+export async function writeFileAtomically(path: string, content: string): Promise<void> {
+  const target = await linkTarget(path);
+  const beside = `${target}.${crypto.randomUUID()}.part`;
+  try {
+    const mode = await modeOf(target);
+    await Deno.writeTextFile(beside, content, {
+      createNew: true,
+      ...(mode === undefined ? {} : { mode }),
+    });
+    await Deno.rename(beside, target);
+  } catch (error) {
+    await Deno.remove(beside).catch(() => {
+      // It may never have been created; the first error is the one that tells.
+    });
+    throw new FileError(`Cannot write "${path}": ${fileCause(error)}`, { path, cause: error });
+  }
+}
+
+async function readAtMost(
+  stream: ReadableStream<Uint8Array>,
+  path: string,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      throw new FileError(
+        `Cannot read "${path}": it is larger than ${maxBytes} bytes`,
+        { path },
+      );
+    }
+    chunks.push(chunk);
+  }
+  const content = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    content.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return content;
+}
+
+/** A link keeps being one: what it points to is replaced. */
+async function linkTarget(path: string): Promise<string> {
+  try {
+    return await Deno.realPath(path);
+  } catch {
+    // There is nothing yet, or the write below says why it cannot be reached.
+    return path;
+  }
+}
+
+async function modeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await Deno.stat(path)).mode ?? undefined;
+  } catch {
+    // A new file gets the mode that the umask leaves.
+    return undefined;
+  }
+}
+
+function fileCause(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "no such file or directory";
+  if (error instanceof Deno.errors.PermissionDenied) return "permission denied";
+  if (error instanceof Deno.errors.IsADirectory) return "it is a directory";
+  if (error instanceof Deno.errors.NotADirectory) return "a part of its path is not a directory";
+  if (error instanceof Deno.errors.BadResource) return "it is closed";
+  // Deno appends the system call in parentheses.
+  return error instanceof Error ? error.message.replace(/: [a-z]+ '.*'$/, "") : String(error);
+}
