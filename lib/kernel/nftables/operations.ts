@@ -91,8 +91,13 @@ export type NftStatement =
   | { readonly kind: "vmap"; readonly select: readonly NftSelector[]; readonly map: string }
   /** Verdict chosen at random: an anonymous map from `numgen random mod N`. */
   | { readonly kind: "random-verdict"; readonly verdicts: readonly NftVerdict[] }
-  /** Adds or refreshes the source address in a dynamic set. */
-  | { readonly kind: "update-set"; readonly set: string; readonly select: "saddr" }
+  /** Adds or refreshes the source address in a dynamic set, for this time instead of the set's own. */
+  | {
+    readonly kind: "update-set";
+    readonly set: string;
+    readonly select: "saddr";
+    readonly timeoutSeconds?: number;
+  }
   | { readonly kind: "dnat"; readonly address: string; readonly port: number }
   /** Destination from a named map of addr . port. A miss goes on with the next rule. */
   | { readonly kind: "dnat-map"; readonly select: readonly NftSelector[]; readonly map: string }
