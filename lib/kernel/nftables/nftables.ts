@@ -23,6 +23,14 @@ export interface NftListedRule {
   matches(rule: NftRule): boolean;
 }
 
+/** An element with the right key and another value (or comment) is in both lists. */
+export interface NftElementDifference {
+  /** Desired and not in the kernel, in the order of `desired`. */
+  readonly missing: readonly NftElement[];
+  /** In the kernel and not desired: delete these before the missing are added. */
+  readonly extra: readonly NftElement[];
+}
+
 export interface CommitOptions {
   /** Fail with a stale-generation error if the ruleset changed since. */
   readonly generation?: number;
@@ -45,6 +53,15 @@ export interface Nftables {
   listTable(table: NftTable): Promise<NftTableListing | undefined>;
   /** The set's elements; intervals as CIDRs. `set` says how to decode them. */
   listElements(table: NftTable, set: NftSet): Promise<readonly NftElement[]>;
+  /**
+   * What has to be written so that the set holds exactly these elements. Cheaper than `listElements`:
+   * the comparison of a large set runs beside this thread, and objects are made for the differences only.
+   */
+  compareElements(
+    table: NftTable,
+    set: NftSet,
+    desired: readonly NftElement[],
+  ): Promise<NftElementDifference>;
   listTables(): Promise<readonly NftTable[]>;
 }
 

@@ -16,7 +16,10 @@ export interface NftTable {
 /** What an element's key or value is made of. `index` is a `numgen` result: sets with it are listed by `typeof`. */
 export type NftFieldType = "addr" | "inet_proto" | "inet_service" | "index";
 
-/** Canonical address or CIDR text for `addr`, `tcp|udp|sctp` for `inet_proto`, else a number. */
+/**
+ * Canonical address or CIDR text for `addr`, `tcp|udp|sctp` for `inet_proto`, else a number. In a set
+ * with intervals a listing may also show `first-last` for what is no CIDR.
+ */
 export type NftField = string | number;
 
 export type NftVerdict =
@@ -25,6 +28,7 @@ export type NftVerdict =
 
 export interface NftSet {
   readonly name: string;
+  /** Empty in a listing: a set of another kind, which our language cannot say. It can be deleted by name. */
   readonly key: readonly NftFieldType[];
   /** Absent: a set. `verdict`: a verdict map. Else a map to these fields. */
   readonly value?: "verdict" | readonly NftFieldType[];
@@ -43,10 +47,13 @@ export interface NftElement {
 
 export type NftHook = "prerouting" | "input" | "forward" | "output" | "postrouting";
 
+/** `route` and `drop` are never written, but somebody else's edit of a chain shows so in a listing. */
 export interface NftBaseChain {
-  readonly type: "filter" | "nat";
+  readonly type: "filter" | "nat" | "route";
   readonly hook: NftHook;
   readonly priority: number;
+  /** Default: accept. */
+  readonly policy?: "drop";
 }
 
 export interface NftChain {
@@ -64,7 +71,10 @@ export type NftSelector =
   | "dport"
   | { readonly numgenModulus: number };
 
-/** What a rule compares with: a named set, or literal values (an anonymous set when there are several). */
+/**
+ * What a rule compares with: a named set, or literal values (an anonymous set when there are several)
+ * for a single selector that is not `numgenModulus`. Overlapping and adjacent CIDRs are merged.
+ */
 export type NftOperand = { readonly set: string } | { readonly values: readonly NftField[] };
 
 export type NftStatement =
