@@ -1,0 +1,84 @@
+/** What the test asks of the agent and what the agent answers: one JSON object a line. */
+import type { Protocol } from "../../../lib/base/protocol.ts";
+
+/** An echo server: it says its name and the source address and port it saw, and stays connected. */
+export interface Serve {
+  readonly kind: "serve";
+  readonly namespace: string;
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A new connection (TCP, SCTP) or datagram (UDP) from a namespace. */
+export interface Probe {
+  readonly kind: "probe";
+  readonly namespace: string;
+  readonly protocol: Protocol;
+  readonly address: string;
+  readonly port: number;
+  /** Sent from this address; else the kernel chooses. */
+  readonly source?: string;
+  /** No answer for so long is `dropped`. */
+  readonly timeoutMs: number;
+}
+
+/** New connections at a steady rate from one namespace to one address until `stop-load`. */
+export interface Load {
+  readonly kind: "load";
+  readonly load: number;
+  readonly namespace: string;
+  readonly protocol: Protocol;
+  readonly address: string;
+  readonly port: number;
+  readonly perSecond: number;
+  readonly timeoutMs: number;
+}
+
+/** Ends a load; its answer is the `LoadReport`, once the last connection has its outcome. */
+export interface StopLoad {
+  readonly kind: "stop-load";
+  readonly load: number;
+}
+
+/** Opens a TCP connection that stays, or says over an open one another line and waits for its echo. */
+export interface Hold {
+  readonly kind: "hold";
+  readonly connection: number;
+  readonly namespace: string;
+  readonly address: string;
+  readonly port: number;
+  readonly timeoutMs: number;
+}
+
+export type AgentRequest = Serve | Probe | Load | StopLoad | Hold;
+
+/** What became of one packet, as the sender sees it. */
+export type Outcome =
+  | { readonly kind: "reached"; readonly endpoint: string; readonly source: string }
+  | { readonly kind: "rejected"; readonly reason: string }
+  | { readonly kind: "dropped" };
+
+/** What became of all connections of a load. */
+export interface LoadReport {
+  readonly attempts: number;
+  /** Connections by the endpoint that answered. */
+  readonly reached: Readonly<Record<string, number>>;
+  /** Failed connections by reason. */
+  readonly failed: Readonly<Record<string, number>>;
+  /** Milliseconds from connect to the greeting. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly slowestMs: number;
+}
+
+export type AgentAnswer =
+  | { readonly kind: "done" }
+  | { readonly kind: "outcome"; readonly outcome: Outcome }
+  | { readonly kind: "load-report"; readonly report: LoadReport }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** The lines on the wire. */
+export type RequestLine = { readonly id: number; readonly request: AgentRequest };
+export type AnswerLine = { readonly id: number; readonly answer: AgentAnswer };
