@@ -38,6 +38,12 @@ export interface LogFormatOptions {
   readonly infoBufferSize: string;
 }
 
+/** A file may give it as a number of nanoseconds instead of a duration; it is written back as it came. */
+export interface FlushFrequency {
+  readonly milliseconds: number;
+  readonly asNumber: boolean;
+}
+
 export interface VerbosityPattern {
   readonly filePattern: string;
   readonly verbosity: number;
@@ -45,9 +51,7 @@ export interface VerbosityPattern {
 
 export interface Logging {
   readonly format: string;
-  readonly flushFrequencyMs: number;
-  /** v1alpha1 lets the frequency be a number of nanoseconds; it is written back as it came. */
-  readonly flushFrequencyAsNumber: boolean;
+  readonly flushFrequency: FlushFrequency;
   readonly verbosity: number;
   readonly vmodule: readonly VerbosityPattern[];
   readonly options: { readonly json: LogFormatOptions; readonly text: LogFormatOptions };
@@ -125,8 +129,7 @@ export function internalDefaults(): ProxyConfiguration {
     },
     logging: {
       format: "text",
-      flushFrequencyMs: 5_000,
-      flushFrequencyAsNumber: false,
+      flushFrequency: { milliseconds: 5_000, asNumber: false },
       verbosity: 0,
       vmodule: [],
       options: { json: noFormatOptions, text: noFormatOptions },

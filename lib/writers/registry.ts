@@ -2,12 +2,13 @@
  * The only file that names the modes. What belongs to their configuration is here at once; a mode's
  * runtime is imported when it is asked for, so that reading a configuration opens no netlink socket.
  */
-import type { IptablesSettings } from "./iptables/config.ts";
-import type { IpvsSettings } from "./ipvs/config.ts";
-import type { NftablesSettings } from "./nftables/config.ts";
-import type { WinkernelSettings } from "./winkernel/config.ts";
+import { iptablesConfig, type IptablesSettings } from "./iptables/config.ts";
+import { ipvsConfig, type IpvsSettings } from "./ipvs/config.ts";
+import { nftablesConfig, type NftablesSettings } from "./nftables/config.ts";
+import { winkernelConfig, type WinkernelSettings } from "./winkernel/config.ts";
+import type { ModeConfig } from "./writer.ts";
 
-/** The sections of the modes, by the name of the section. */
+/** The settings of every mode, by the name of their section. */
 export interface ModeSections {
   readonly iptables: IptablesSettings;
   readonly ipvs: IpvsSettings;
@@ -15,7 +16,15 @@ export interface ModeSections {
   readonly winkernel: WinkernelSettings;
 }
 
-/** The modes a configuration can name; `kernelspace` is the mode of the section winkernel. */
+/** The configuration of every mode, by the name of its section. */
+export const modeConfigs: { readonly [K in keyof ModeSections]: ModeConfig<ModeSections[K]> } = {
+  iptables: iptablesConfig,
+  ipvs: ipvsConfig,
+  nftables: nftablesConfig,
+  winkernel: winkernelConfig,
+};
+
+/** The modes that a configuration can name. */
 export const modeNames = ["iptables", "ipvs", "kernelspace", "nftables"] as const;
 
 /** A mode as the field `mode` spells it. */

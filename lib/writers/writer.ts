@@ -2,6 +2,7 @@
  * The seam between the desired state and a proxy mode. A mode knows nothing of Kubernetes objects,
  * of when it is called, or of any other mode.
  */
+import type { FieldsOf } from "../base/fields.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 import type { ServicePortKey, Snapshot } from "../snapshot/snapshot.ts";
 
@@ -56,3 +57,15 @@ export type Probe =
   | { readonly kind: "supported" }
   | { readonly kind: "unsupported"; readonly reason: string }
   | { readonly kind: "unknown"; readonly reason: string };
+
+/** The half of a mode that every program may have at once: the settings it owns. */
+export interface ModeConfig<Settings> {
+  /** As the field `mode` spells it. */
+  readonly mode: string;
+  /** The kind of the document that holds these settings alone. */
+  readonly documentKind: string;
+  /** A few words for whoever edits the file. */
+  readonly doc: string;
+  /** Types, defaults and conditions of the settings. */
+  readonly fields: FieldsOf<Settings>;
+}

@@ -1,3 +1,6 @@
+import { choice, flag, int32, range } from "../../base/fields.ts";
+import type { ModeConfig } from "../writer.ts";
+
 /** Which iptables binaries write the rules; `auto` takes the one whose rules are already there. */
 export type IptablesBackend = "auto" | "legacy" | "nft";
 
@@ -9,3 +12,27 @@ export interface IptablesSettings {
   readonly localhostNodePorts: boolean;
   readonly backend: IptablesBackend;
 }
+
+/** How that part stands in a file. */
+export const iptablesConfig: ModeConfig<IptablesSettings> = {
+  mode: "iptables",
+  documentKind: "KubeProxyIPTablesConfiguration",
+  doc: "Settings of the iptables mode",
+  fields: {
+    masqueradeBit: int32({
+      default: 14,
+      doc: "Bit of the packet mark that marks packets to masquerade, 0 to 31.",
+      rules: [range(0, 31)],
+      upstream: "KubeProxyIPTablesConfiguration.MasqueradeBit",
+    }),
+    localhostNodePorts: flag({
+      default: false,
+      doc: "Whether node ports answer on 127.0.0.1 too (IPv4 alone).",
+    }),
+    backend: choice<IptablesBackend>(["auto", "legacy", "nft"], {
+      default: "auto",
+      doc:
+        "Which iptables binaries to use: auto takes the kind whose rules are on the node already.",
+    }),
+  },
+};

@@ -1,3 +1,15 @@
+import {
+  duration,
+  eachCidr,
+  flag,
+  int32,
+  notNegative,
+  range,
+  text,
+  textList,
+} from "../../base/fields.ts";
+import type { ModeConfig } from "../writer.ts";
+
 /** The part of the configuration that this mode owns. Zero timeouts leave the kernel's as they are. */
 export interface IpvsSettings {
   /** The bit of the packet mark that says: masquerade this. */
@@ -11,3 +23,52 @@ export interface IpvsSettings {
   readonly tcpFinTimeoutMs: number;
   readonly udpTimeoutMs: number;
 }
+
+const leftAlone = "0s leaves the kernel's value.";
+
+/** How that part stands in a file. */
+export const ipvsConfig: ModeConfig<IpvsSettings> = {
+  mode: "ipvs",
+  documentKind: "KubeProxyIPVSConfiguration",
+  doc: "Settings of the ipvs mode",
+  fields: {
+    masqueradeBit: int32({
+      default: 14,
+      doc: "Bit of the packet mark that marks packets to masquerade, 0 to 31.",
+      rules: [range(0, 31)],
+      upstream: "KubeProxyIPVSConfiguration.MasqueradeBit",
+    }),
+    scheduler: text({
+      default: "",
+      doc: "How connections are spread over endpoints; empty means rr (round robin).",
+    }),
+    excludeCIDRs: textList({
+      default: [],
+      doc: "Virtual servers in these ranges belong to somebody else and are left alone.",
+      rules: [eachCidr],
+      upstream: "KubeProxyIPVSConfiguration.ExcludeCidrs",
+    }),
+    strictARP: flag({
+      default: false,
+      doc: "Do not answer ARP for the addresses of kube-ipvs0 on other interfaces.",
+    }),
+    tcpTimeout: duration({
+      default: 0,
+      doc: `How long an idle TCP session is kept. ${leftAlone}`,
+      rules: [notNegative],
+      upstream: "KubeProxyIPVSConfiguration.TCPTimeout",
+    }),
+    tcpFinTimeout: duration({
+      default: 0,
+      doc: `How long a TCP session is kept after a FIN. ${leftAlone}`,
+      rules: [notNegative],
+      upstream: "KubeProxyIPVSConfiguration.TCPFinTimeout",
+    }),
+    udpTimeout: duration({
+      default: 0,
+      doc: `How long an idle UDP session is kept. ${leftAlone}`,
+      rules: [notNegative],
+      upstream: "KubeProxyIPVSConfiguration.UDPTimeout",
+    }),
+  },
+};

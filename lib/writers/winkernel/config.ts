@@ -1,4 +1,7 @@
-/** The part of the configuration that this mode owns: understood and validated everywhere, used on Windows. */
+import { flag, text } from "../../base/fields.ts";
+import type { ModeConfig } from "../writer.ts";
+
+/** The part of the configuration that this mode owns: understood everywhere, used on Windows. */
 export interface WinkernelSettings {
   readonly networkName: string;
   readonly sourceVip: string;
@@ -6,3 +9,26 @@ export interface WinkernelSettings {
   readonly rootHnsEndpointName: string;
   readonly forwardHealthCheckVip: boolean;
 }
+
+/** How that part stands in a file. */
+export const winkernelConfig: ModeConfig<WinkernelSettings> = {
+  mode: "kernelspace",
+  documentKind: "KubeProxyWinkernelConfiguration",
+  doc: "Settings of the kernelspace mode, which runs on Windows",
+  fields: {
+    networkName: text({
+      default: "",
+      doc: "HNS network in which endpoints and policies are made.",
+    }),
+    sourceVip: text({ default: "", doc: "Source address of load-balanced traffic." }),
+    enableDSR: flag({ default: false, doc: "Let answers go to the client directly." }),
+    rootHnsEndpointName: text({
+      default: "",
+      doc: "HNS endpoint attached to the l2bridge of the root namespace; empty means cbr0.",
+    }),
+    forwardHealthCheckVip: flag({
+      default: false,
+      doc: "Forward the service's address for health check ports.",
+    }),
+  },
+};
