@@ -1,0 +1,82 @@
+/**
+ * What has changed since the last successful sync. A sync takes it, and then commits or gives it
+ * back; what is given back comes again with the next take, together with what happened meanwhile.
+ */
+import type { ServicePortKey } from "../snapshot/snapshot.ts";
+
+/** The changes one sync has to bring about. */
+export interface TakenChanges {
+  readonly services: ReadonlySet<ServicePortKey>;
+  readonly settings: boolean;
+  /** Endpoints of a UDP port changed: flows to endpoints that are gone must be cut. */
+  readonly conntrackCleanup: boolean;
+  /** When the causes of these changes happened, as the slices' writer noted it. */
+  readonly triggerTimesMs: readonly number[];
+}
+
+/** Nothing is lost between `take` and `commit`: a second `take` without either acts as a restore. */
+export class PendingChanges {
+  #services = new Set<ServicePortKey>();
+  #settings = false;
+  #conntrackCleanup = false;
+  #triggerTimesMs = new Map<object, number[]>();
+  #taken: (TakenChanges & { readonly times: Map<object, number[]> }) | undefined;
+
+  addService(key: ServicePortKey): void {
+    this.#services.add(key);
+  }
+
+  addSettings(): void {
+    this.#settings = true;
+  }
+
+  addConntrackCleanup(): void {
+    this.#conntrackCleanup = true;
+  }
+
+  /** `cause` groups times that `dropTriggerTimes` forgets together. */
+  addTriggerTime(cause: object, timeMs: number): void {
+    const times = this.#triggerTimesMs.get(cause);
+    if (times) times.push(timeMs);
+    else this.#triggerTimesMs.set(cause, [timeMs]);
+  }
+
+  dropTriggerTimes(cause: object): void {
+    this.#triggerTimesMs.delete(cause);
+  }
+
+  take(): TakenChanges {
+    this.restore();
+    const taken = {
+      services: this.#services,
+      settings: this.#settings,
+      conntrackCleanup: this.#conntrackCleanup,
+      triggerTimesMs: [...this.#triggerTimesMs.values()].flat(),
+      times: this.#triggerTimesMs,
+    };
+    this.#services = new Set();
+    this.#settings = false;
+    this.#conntrackCleanup = false;
+    this.#triggerTimesMs = new Map();
+    this.#taken = taken;
+    return taken;
+  }
+
+  /** The sync succeeded. */
+  commit(): void {
+    this.#taken = undefined;
+  }
+
+  /** The sync failed: what was taken is pending again. Without a take, nothing. */
+  restore(): void {
+    const taken = this.#taken;
+    if (!taken) return;
+    this.#taken = undefined;
+    for (const key of taken.services) this.#services.add(key);
+    this.#settings ||= taken.settings;
+    this.#conntrackCleanup ||= taken.conntrackCleanup;
+    for (const [cause, times] of taken.times) {
+      this.#triggerTimesMs.set(cause, [...times, ...this.#triggerTimesMs.get(cause) ?? []]);
+    }
+  }
+}

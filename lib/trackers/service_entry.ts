@@ -1,0 +1,76 @@
+import { deepEqual } from "../base/deep_equal.ts";
+import type { EndpointSlice } from "../kube/objects.ts";
+import type { NodeContext } from "../snapshot/build_service_port.ts";
+import { buildServicePort } from "../snapshot/build_service_port.ts";
+import type { ServicePort } from "../snapshot/snapshot.ts";
+import type { Claims } from "./claims.ts";
+import { collectCandidates } from "./collect_candidates.ts";
+import type { ServiceRecord } from "./service_record.ts";
+
+/** Everything known under one Service name: the Service, its slices, and what was made of them. */
+export class ServiceEntry {
+  readonly namespace: string;
+  readonly name: string;
+  record: ServiceRecord | undefined;
+  /** What the last rebuild gave, in the record's order. */
+  built: readonly ServicePort[] = [];
+  #slices: EndpointSlice[] = [];
+
+  constructor(namespace: string, name: string) {
+    this.namespace = namespace;
+    this.name = name;
+  }
+
+  /** In the order of their names, so that duplicates are settled alike whatever came first. */
+  get slices(): readonly EndpointSlice[] {
+    return this.#slices;
+  }
+
+  /** Nothing is left that anybody could ask about. */
+  get empty(): boolean {
+    return this.record === undefined && this.#slices.length === 0 && this.built.length === 0;
+  }
+
+  /** Some endpoint carries a topology hint. */
+  get hinted(): boolean {
+    return this.#slices.some(({ endpoints }) =>
+      endpoints.some(({ zoneHints, nodeHints }) => zoneHints.length > 0 || nodeHints.length > 0)
+    );
+  }
+
+  putSlice(slice: EndpointSlice): void {
+    const at = this.#slices.findIndex(({ name }) => name >= slice.name);
+    if (at < 0) this.#slices.push(slice);
+    else this.#slices.splice(at, this.#slices[at].name === slice.name ? 1 : 0, slice);
+  }
+
+  removeSlice(name: string): void {
+    this.#slices = this.#slices.filter((slice) => slice.name !== name);
+  }
+
+  /** Decides all service ports anew. One that ends up equal stays the same object. */
+  rebuild(claims: Claims, node: NodeContext): void {
+    const { record } = this;
+    if (!record) {
+      this.built = [];
+      return;
+    }
+    const before = new Map(this.built.map((port) => [port.key, port]));
+    this.built = record.ports.map((port) => {
+      const candidates = collectCandidates(this.#slices, {
+        portName: port.portName,
+        protocol: port.protocol,
+        nodeName: node.name,
+      });
+      const after = buildServicePort({
+        service: record.spec,
+        port,
+        owned: claims.ownedBy(record.spec, port),
+        candidates,
+        node,
+      });
+      const old = before.get(port.key);
+      return old && deepEqual(old, after) ? old : after;
+    });
+  }
+}
