@@ -3,6 +3,7 @@
  * and an IPv4-mapped IPv6 address is the IPv4 address. Everything that leaves this file is canonical,
  * so equal addresses are equal strings.
  */
+import { isCanonicalIpText } from "./canonical_ip_text.ts";
 import type { IpFamily } from "./ip_family.ts";
 
 /** A range of addresses; `text` is canonical and masked. */
@@ -18,8 +19,9 @@ export function parseIp(text: string): Uint8Array | undefined {
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text);
 }
 
-/** The address as canonical text, or undefined when it is none. */
+/** The address as canonical text, or undefined when it is none. Canonical text is given back itself. */
 export function canonicalIp(text: string): string | undefined {
+  if (isCanonicalIpText(text)) return text;
   const bytes = parseIp(text);
   return bytes && formatIp(bytes);
 }
@@ -28,6 +30,11 @@ export function canonicalIp(text: string): string | undefined {
 export function ipFamilyOf(text: string): IpFamily | undefined {
   const bytes = parseIp(text);
   return bytes && familyOfBytes(bytes);
+}
+
+/** The family of canonical text; anything else gives no meaningful answer. */
+export function familyOfCanonicalIp(text: string): IpFamily {
+  return text.includes(":") ? "IPv6" : "IPv4";
 }
 
 /** Canonical text of 4 or 16 bytes. */

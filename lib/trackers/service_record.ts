@@ -1,5 +1,5 @@
 /** Reads what a Service asks for in one family. Lenient as upstream is: what cannot be used is left out and said. */
-import { canonicalIp, ipFamilyOf, parseCidr } from "../base/ip.ts";
+import { canonicalIp, familyOfCanonicalIp, ipFamilyOf, parseCidr } from "../base/ip.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 import type { Service } from "../kube/objects.ts";
 import type { PortSpec, ServiceSpec } from "../snapshot/build_service_port.ts";
@@ -63,7 +63,7 @@ class RecordReader {
 
   clusterIP(address: string): string | undefined {
     const ip = canonicalIp(address);
-    if (ip !== undefined && ipFamilyOf(ip) === this.#options.family) return ip;
+    if (ip !== undefined && familyOfCanonicalIp(ip) === this.#options.family) return ip;
     this.#say("cluster-ip", `its cluster IP "${address}" is no ${this.#options.family} address`);
     return undefined;
   }
@@ -120,7 +120,7 @@ class RecordReader {
       const ip = canonicalIp(text);
       if (ip === undefined) {
         if (text.trim() !== "") this.#say(topic, `its ${what} "${text}" is no address`);
-      } else if (ipFamilyOf(ip) === this.#options.family) {
+      } else if (familyOfCanonicalIp(ip) === this.#options.family) {
         addresses.push(ip);
       }
     }

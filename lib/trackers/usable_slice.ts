@@ -1,5 +1,5 @@
 /** Makes an EndpointSlice fit for use: canonical addresses of one family, real ports, nothing else. */
-import { canonicalIp, ipFamilyOf } from "../base/ip.ts";
+import { canonicalIp, familyOfCanonicalIp } from "../base/ip.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 import type { EndpointSlice, EndpointSlicePort, SliceEndpoint } from "../kube/objects.ts";
 import type { TrackerNotice } from "./notice_book.ts";
@@ -52,7 +52,7 @@ function usableEndpoints(
   let rewritten: SliceEndpoint[] | undefined;
   for (const [i, endpoint] of endpoints.entries()) {
     const ip = canonicalIp(endpoint.address);
-    const usable = ip !== undefined && ipFamilyOf(ip) === family;
+    const usable = ip !== undefined && familyOfCanonicalIp(ip) === family;
     if (usable && ip === endpoint.address) {
       rewritten?.push(endpoint);
       continue;
