@@ -19,36 +19,32 @@ const factors: Readonly<Record<string, number>> = {
   "Ei": 2 ** 60,
 };
 
-const decimalSuffixes = ["E", "P", "T", "G", "M", "k", ""];
-const binarySuffixes = ["Ei", "Pi", "Ti", "Gi", "Mi", "Ki"];
+const decimalSuffixes = ["E", "P", "T", "G", "M", "k", "", "m", "u", "n"];
+const binarySuffixes = ["Ei", "Pi", "Ti", "Gi", "Mi", "Ki", ""];
 
 /** The quantity in its canonical form (`1024Ki` is `1Mi`), or undefined when the text is none. */
 export function canonicalQuantity(text: string): string | undefined {
-  const match = /^([-+]?(?:\d+\.?\d*|\.\d+))(?:([eE][-+]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(
+  const match = /^([-+]?(?:\d+\.?\d*|\.\d+))(?:[eE]([-+]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(
     text,
   );
   if (!match) return undefined;
-  const [, digits, exponent = "", suffix = ""] = match;
-  const value = Number(digits + exponent) * factors[suffix];
+  const [, digits, exponent, suffix = ""] = match;
+  const value = Number(`${digits}e${exponent ?? 0}`) * factors[suffix];
   if (!Number.isFinite(value)) return undefined;
+  if (value === 0) return "0";
+  const binary = suffix.endsWith("i") && Math.abs(value) >= 1024 && Number.isInteger(value);
+  for (const candidate of binary ? binarySuffixes : decimalSuffixes) {
+    const scaled = value / factors[candidate];
+    // Dividing by a power of ten leaves a little dirt in the last digit.
+    const whole = Math.round(scaled);
+    if (Math.abs(scaled - whole) < 1e-9 && whole !== 0) return spell(whole, candidate, exponent);
+  }
   // A fraction of the smallest unit is rounded away from zero.
-  const whole = Math.sign(value) * Math.ceil(Math.abs(value));
-  const suffixes = suffix.endsWith("i") && Math.abs(whole) >= 1024
-    ? [...binarySuffixes, ""]
-    : decimalSuffixes;
-  if (whole === 0) return "0";
-  if (exponent !== "") return exponentForm(whole);
-  const fitting = suffixes.find((candidate) => whole % factors[candidate] === 0) ?? "";
-  return `${whole / factors[fitting]}${fitting}`;
+  return `${Math.sign(value) * Math.ceil(Math.abs(value / factors.n))}n`;
 }
 
-/** `e` notation stays `e` notation, with an exponent that is a multiple of three. */
-function exponentForm(whole: number): string {
-  let exponent = 0;
-  let mantissa = whole;
-  while (mantissa % 1000 === 0) {
-    mantissa /= 1000;
-    exponent += 3;
-  }
-  return exponent === 0 ? String(mantissa) : `${mantissa}e${exponent}`;
+/** `e` notation stays `e` notation. */
+function spell(whole: number, suffix: string, exponent: string | undefined): string {
+  if (exponent === undefined || suffix === "") return `${whole}${suffix}`;
+  return `${whole}e${Math.round(Math.log10(factors[suffix]))}`;
 }
