@@ -3,8 +3,10 @@
  * types: `0x10` is a number, `T` is true, lists are CSV, repeated maps merge.
  */
 import { formatDuration, parseDuration } from "../base/duration.ts";
-import { parseIpSloppily } from "./flags_addresses.ts";
+import { parseIp } from "../base/ip.ts";
 import type { VerbosityPattern } from "./internal.ts";
+import { canonicalQuantity } from "./quantity.ts";
+import { splitHostPort } from "./rules.ts";
 
 /** Reads one kind of value. A text that cannot be read throws an Error with the bare cause. */
 export interface FlagType<T> {
@@ -13,9 +15,11 @@ export interface FlagType<T> {
   /** What the flag alone, without a value, stands for. */
   readonly bare?: string;
   /** `before` is what earlier occurrences of the flag said. */
-  parse(text: string, before: T | undefined): T;
+  parse(text: string, before: T): T;
   /** As /flagz and the dump of the flags show it. */
   format(value: T): string;
+  /** As a configuration file says it, where that is not the value itself. */
+  inFile?(value: T): unknown;
 }
 
 /** `1`, `t`, `TRUE`, `0`, `f`, `False` and their like; alone it means true. */
@@ -43,7 +47,7 @@ export const path: FlagType<string> = { ...string };
 /** Every occurrence adds one text; commas mean nothing. */
 export const repeatedPath: FlagType<readonly string[]> = {
   name: "string",
-  parse: (text, before = []) => [...before, text],
+  parse: (text, before) => [...before, text],
   format: (value) => value.join(","),
 };
 
@@ -112,25 +116,26 @@ export const duration: FlagType<number> = {
     return milliseconds;
   },
   format: formatDuration,
+  inFile: formatDuration,
 };
 
 /** A line of CSV; repeated occurrences add to the list. */
 export const stringList: FlagType<readonly string[]> = {
   name: "strings",
-  parse: (text, before = []) => [...before, ...(text === "" ? [] : parseCsv(text))],
+  parse: (text, before) => [...before, ...(text === "" ? [] : parseCsv(text))],
   format: (value) => `[${value.map(csvField).join(",")}]`,
 };
 
 /** `a=true,b=false`; repeated occurrences merge, the later one winning. */
 export const booleanMap: FlagType<Readonly<Record<string, boolean>>> = {
   name: "mapStringBool",
-  parse(text, before = {}) {
+  parse(text, before) {
     const pairs = text.split(",").filter((pair) => pair !== "").map((pair) => {
       const at = pair.indexOf("=");
       if (at < 0) throw new Error(`"${pair}" is no pair such as Name=true`);
       const name = pair.slice(0, at).trim();
       try {
-        return [name, boolean.parse(pair.slice(at + 1).trim(), undefined)] as const;
+        return [name, boolean.parse(pair.slice(at + 1).trim(), false)] as const;
       } catch (cause) {
         throw new Error(`the value of ${name} must be true or false`, { cause });
       }
@@ -143,13 +148,13 @@ export const booleanMap: FlagType<Readonly<Record<string, boolean>>> = {
 /** `pattern=N,…`; repeated occurrences add to the list. */
 export const verbosityPatterns: FlagType<readonly VerbosityPattern[]> = {
   name: "pattern=N,...",
-  parse(text, before = []) {
+  parse(text, before) {
     const added = text.split(",").filter((part) => part !== "").map((part) => {
       const [filePattern, verbosity, ...rest] = part.split("=");
       if (!filePattern || !verbosity || rest.length > 0) {
         throw new Error(`"${part}" is no pattern=N`);
       }
-      return { filePattern, verbosity: level.parse(verbosity, undefined) };
+      return { filePattern, verbosity: level.parse(verbosity, 0) };
     });
     return [...before, ...added];
   },
@@ -157,14 +162,13 @@ export const verbosityPatterns: FlagType<readonly VerbosityPattern[]> = {
     value.map(({ filePattern, verbosity }) => `${filePattern}=${verbosity}`).join(","),
 };
 
-/** A quantity of bytes, kept as written: `512`, `4Ki`, `1M`. */
+/** A quantity of bytes in its canonical form: `512`, `4Ki`, `1M`. */
 export const quantity: FlagType<string> = {
   name: "quantity",
   parse(text) {
-    if (!/^[-+]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?\d+)?$/.test(text)) {
-      throw new Error(`"${text}" is no quantity such as 512, 1K or 4Ki`);
-    }
-    return text;
+    const canonical = canonicalQuantity(text);
+    if (canonical === undefined) throw new Error(`"${text}" is no quantity such as 512, 1k or 4Ki`);
+    return canonical;
   },
   format: String,
 };
@@ -172,10 +176,11 @@ export const quantity: FlagType<string> = {
 /** An address; empty text leaves what was there. */
 export const address: FlagType<string> = {
   name: "ip",
-  parse(text, before = "") {
+  parse(text, before) {
     if (text === "") return before;
-    if (parseIpSloppily(text) === undefined) throw new Error(`"${text}" is no IP address`);
-    return text;
+    const plain = withoutLeadingZeros(text);
+    if (parseIp(plain) === undefined) throw new Error(`"${text}" is no IP address`);
+    return plain;
   },
   format: String,
 };
@@ -183,19 +188,23 @@ export const address: FlagType<string> = {
 /** An address with or without a port; empty text leaves what was there. */
 export const addressAndPort: FlagType<string> = {
   name: "ipport",
-  parse(text, before = "") {
-    if (text === "") return before;
-    if (parseIpSloppily(text) !== undefined) return text;
-    const parts = /^(?:\[([^\]]*)\]|([^:[\]]*)):(\d+)$/.exec(text);
-    const host = parts?.[1] ?? parts?.[2];
-    if (!parts || host === undefined || parseIpSloppily(host) === undefined) {
+  parse(text, before) {
+    const plain = withoutLeadingZeros(text);
+    if (text === "" || parseIp(plain) !== undefined) return text === "" ? before : plain;
+    const { host, port } = splitHostPort(plain) ?? {};
+    if (host === undefined || parseIp(host) === undefined) {
       throw new Error(`"${text}" is neither an IP address nor an IP:port`);
     }
-    if (Number(parts[3]) > 65_535) throw new Error(`${parts[3]} is no port`);
-    return text;
+    if (!/^\d+$/.test(port ?? "") || Number(port) > 65_535) throw new Error(`"${port}" is no port`);
+    return plain;
   },
   format: String,
 };
+
+/** Upstream takes 010.0.0.1 and means 10.0.0.1; every other reader is strict. */
+function withoutLeadingZeros(text: string): string {
+  return text.includes("::") ? text : text.replace(/(?<=^|\.)0+(?=\d)/g, "");
+}
 
 /** Go's ParseInt with base 0. */
 function parseInteger(text: string): number | undefined {

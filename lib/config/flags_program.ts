@@ -1,0 +1,218 @@
+/** Flags that set no field of the configuration: upstream's, and this program's own. */
+import { type Completion, defineFlag, type Flag, root, within } from "./flags_define.ts";
+import * as places from "./flags_places.ts";
+import * as values from "./flags_values.ts";
+import { kubernetesVersion } from "../base/version.ts";
+
+/** Which iptables binaries write the rules. */
+const iptablesBackends = ["auto", "legacy", "nft"] as const;
+
+/** The versions that a configuration can be written as. */
+export const configVersions = ["v1alpha1", "v1alpha2"] as const;
+
+const file: Completion = { kind: "file" };
+
+function wordsOf(words: readonly string[]): Completion {
+  return { kind: "words", words };
+}
+
+export const configFlag = defineFlag({
+  name: "config",
+  type: values.repeatedPath,
+  typeName: "file",
+  scope: "always",
+  group: "Configuration",
+  summary: "a configuration file, or a directory of them; may be given several times",
+  fallback: [],
+  completion: file,
+});
+
+export const writeConfigToFlag = defineFlag({
+  name: "write-config-to",
+  type: values.string,
+  typeName: "file",
+  scope: "always",
+  group: "Configuration",
+  summary: "write the whole configuration to this file and exit",
+  fallback: "",
+  completion: file,
+});
+
+export const writeConfigVersionFlag = defineFlag({
+  name: "write-config-version",
+  type: values.oneOf("version", configVersions),
+  scope: "own",
+  group: "Configuration",
+  summary: "the version that --write-config-to writes",
+  fallback: "v1alpha2",
+  completion: wordsOf(configVersions),
+});
+
+export const hostnameOverrideFlag = defineFlag({
+  name: "hostname-override",
+  type: values.string,
+  scope: "always",
+  group: "Node and traffic",
+  summary: "the name of this Node, where it is not the host's",
+  fallback: "",
+  place: places.hostnameOverride,
+});
+
+export const masterFlag = defineFlag({
+  name: "master",
+  type: values.string,
+  typeName: "url",
+  scope: "always",
+  group: "API client",
+  summary: "the apiserver's address, whatever the kubeconfig says",
+  fallback: "",
+});
+
+export const cleanupFlag = defineFlag({
+  name: "cleanup",
+  type: values.boolean,
+  scope: "always",
+  group: "Sources and effects",
+  summary: "remove the rules of every mode and exit",
+  fallback: false,
+});
+
+export const initOnlyFlag = defineFlag({
+  name: "init-only",
+  type: values.boolean,
+  scope: "always",
+  group: "Sources and effects",
+  summary: "do what needs full root, then exit; afterwards CAP_NET_ADMIN is enough",
+  fallback: false,
+});
+
+export const manifestsFlag = defineFlag({
+  name: "manifests",
+  type: values.string,
+  typeName: "path",
+  scope: "own",
+  group: "Sources and effects",
+  summary:
+    "take Services and their endpoints from this file, directory or - instead of an apiserver",
+  fallback: "",
+  completion: file,
+});
+
+export const onceFlag = defineFlag({
+  name: "once",
+  type: values.boolean,
+  scope: "own",
+  group: "Sources and effects",
+  summary: "program the node once and exit",
+  fallback: false,
+});
+
+export const dryRunFlag = defineFlag({
+  name: "dry-run",
+  type: values.boolean,
+  scope: "own",
+  group: "Sources and effects",
+  summary: "print the rules and leave the kernel alone",
+  fallback: false,
+});
+
+export const namespaceOptOutFlag = defineFlag({
+  name: "namespace-opt-out",
+  type: values.boolean,
+  scope: "own",
+  group: "Sources and effects",
+  summary: "leave out namespaces labelled networking.k8s.io/kube-proxy=disabled",
+  fallback: true,
+});
+
+export const namespaceOptOutDelayFlag = defineFlag({
+  name: "namespace-opt-out-delay",
+  type: values.duration,
+  scope: "own",
+  group: "Sources and effects",
+  summary: "how long labels of namespaces must rest before they count",
+  fallback: 1_000,
+});
+
+export const iptablesBackendFlag = defineFlag({
+  name: "iptables-backend",
+  type: values.oneOf("backend", iptablesBackends),
+  scope: "own",
+  group: "iptables",
+  summary: "which iptables binaries write the rules",
+  fallback: "auto",
+  place: within(within(root, "iptables"), "backend"),
+  completion: wordsOf(iptablesBackends),
+});
+
+export const healthzPortFlag = defineFlag({
+  name: "healthz-port",
+  type: values.int32,
+  group: "Servers",
+  summary: "the port of /healthz where --healthz-bind-address has none; 0 for no server",
+  fallback: 10_256,
+  deprecated: "it will be removed in a future release; use --healthz-bind-address instead",
+});
+
+export const metricsPortFlag = defineFlag({
+  name: "metrics-port",
+  type: values.int32,
+  group: "Servers",
+  summary: "the port of /metrics where --metrics-bind-address has none; 0 for no server",
+  fallback: 10_249,
+  deprecated: "it will be removed in a future release; use --metrics-bind-address instead",
+});
+
+export const helpFlag = defineFlag({
+  name: "help",
+  shorthand: "h",
+  type: values.boolean,
+  scope: "always",
+  group: "General",
+  summary: "show this help",
+  fallback: false,
+});
+
+/** `true` and `raw` print a version; `v1.37.0-x` is the version that is reported. */
+export const versionFlag = defineFlag({
+  name: "version",
+  type: {
+    name: "version",
+    bare: "true",
+    parse(text) {
+      if (text === "raw") return text;
+      if (!text.startsWith("v")) return String(values.boolean.parse(text, false));
+      const [, release] = /^(v\d+\.\d+\.\d+)(?:[-+][\w.+-]*)?$/.exec(text) ?? [];
+      if (release === undefined) throw new Error(`"${text}" is no version such as v1.2.3-suffix`);
+      if (release !== kubernetesVersion) {
+        throw new Error(`version "${text}" must begin as "${kubernetesVersion}" does`);
+      }
+      return text;
+    },
+    format: String,
+  },
+  scope: "always",
+  group: "General",
+  summary: "print the version and exit; raw prints its parts, v1.37.0-suffix sets what is reported",
+  fallback: "false",
+});
+
+export const programFlags: readonly Flag[] = [
+  configFlag,
+  writeConfigToFlag,
+  writeConfigVersionFlag,
+  hostnameOverrideFlag,
+  masterFlag,
+  cleanupFlag,
+  initOnlyFlag,
+  manifestsFlag,
+  onceFlag,
+  dryRunFlag,
+  namespaceOptOutFlag,
+  namespaceOptOutDelayFlag,
+  iptablesBackendFlag,
+  healthzPortFlag,
+  metricsPortFlag,
+  helpFlag,
+  versionFlag,
+];
