@@ -10,7 +10,7 @@
  * | external IPs | 198.51.100.0/24 | 2001:db8:51::/64 |
  *
  * Service number N of a scenario has the cluster IPs 172.30.0.N and fd00:172:30::N (in decimal
- * digits), its load balancer addresses, external IPs and node ports (30000 + N) likewise.
+ * digits); its load balancer addresses, external IPs and node ports (30000 + N, 31000 + N) likewise.
  */
 import type { IpFamily } from "../../lib/base/ip_family.ts";
 
@@ -33,12 +33,12 @@ export type Host =
 
 /** Each host's own address; `node` is where the rules live, and its address is the Node's InternalIP. */
 export const hostAddresses: Readonly<Record<Host, DualStack>> = {
-  node: { IPv4: "192.168.0.1", IPv6: "fd00:192:168::1" },
+  node: { IPv4: "192.168.1.1", IPv6: "fd00:192:168:1::1" },
   "client-a": { IPv4: "192.168.10.2", IPv6: "fd00:192:168:10::2" },
   "client-b": { IPv4: "192.168.20.2", IPv6: "fd00:192:168:20::2" },
   "pod-a": { IPv4: "10.128.0.2", IPv6: "fd00:10:128::2" },
   "pod-b": { IPv4: "10.128.0.3", IPv6: "fd00:10:128::3" },
-  "remote-node": { IPv4: "192.168.0.2", IPv6: "fd00:192:168::2" },
+  "remote-node": { IPv4: "192.168.1.2", IPv6: "fd00:192:168:1::2" },
   "remote-pod": { IPv4: "10.129.0.2", IPv6: "fd00:10:128:1::2" },
   beyond: { IPv4: "192.168.99.2", IPv6: "fd00:192:168:99::2" },
 };

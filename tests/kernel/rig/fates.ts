@@ -1,0 +1,145 @@
+/** Sends the packets of a table of fates and says for each row what was seen. */
+import type { IpFamily } from "../../../lib/base/ip_family.ts";
+import { hostAddresses, linkGateways, loadBalancerIP } from "../../scenarios/addresses.ts";
+import type { ServiceDescription } from "../../scenarios/description.ts";
+import { type ExpectedFate, expectedFate, type Source } from "../../scenarios/expected.ts";
+import { boundToNode } from "../../scenarios/shop_services.ts";
+import { type FateRow, nameOfRow } from "../../scenarios/fate.ts";
+import type { Setup } from "../../scenarios/setups.ts";
+import type { Outcome } from "./agent_protocol.ts";
+import type { Cluster } from "./cluster.ts";
+import { destinationOf } from "./destinations.ts";
+
+export interface FateResult {
+  readonly name: string;
+  readonly right: boolean;
+  readonly expected: string;
+  /** Each different outcome once, in the order seen. */
+  readonly seen: readonly string[];
+}
+
+export interface FateOptions {
+  readonly services: readonly ServiceDescription[];
+  readonly rows: readonly FateRow[];
+  readonly setup: Setup;
+  readonly family: IpFamily;
+}
+
+/** Long enough for a busy machine; only wrong fates ever wait for it. */
+const ANSWER_TIMEOUT_MS = 3000;
+/** How long to wait for an answer that should not come. */
+const SILENCE_MS = 600;
+/** With 3 endpoints a right one stays unseen once in 10^10 tables. */
+const MOST_ATTEMPTS = 60;
+const STICKY_ATTEMPTS = 6;
+
+/** All rows at once; the results are in the order of the rows. */
+export function runFates(
+  cluster: Cluster,
+  options: FateOptions,
+): Promise<readonly FateResult[]> {
+  return Promise.all(options.rows.map((row) => runFate(cluster, row, options)));
+}
+
+/** The wrong ones as a readable list; empty when all is well. */
+export function describeWrong(results: readonly FateResult[]): string {
+  return results.filter((result) => !result.right)
+    .map((result) =>
+      `${result.name}\n    expected ${result.expected}\n    last seen ${result.seen.join("; ")}`
+    ).join("\n");
+}
+
+async function runFate(
+  cluster: Cluster,
+  row: FateRow,
+  options: FateOptions,
+): Promise<FateResult> {
+  const { family } = options;
+  const expected = expectedFate(row, options.setup);
+  const { address, port } = destinationOf(row, options);
+  const probe = () =>
+    cluster.agent.probe({
+      namespace: cluster.namespace(row.from),
+      protocol: row.protocol,
+      address,
+      port,
+      ...(row.sourceIsDestination ? { source: address } : {}),
+      timeoutMs: expected.kind === "dropped" ? SILENCE_MS : ANSWER_TIMEOUT_MS,
+    });
+  const seen = new Set<string>();
+  const endpoints = new Set<string>();
+  let right = true;
+  for (let i = 0; i < attemptsFor(row, expected) && right; i++) {
+    const outcome = await probe();
+    seen.add(describeOutcome(outcome));
+    right = isRight(outcome, { row, expected, family });
+    if (outcome.kind === "reached") endpoints.add(outcome.endpoint);
+    if (!row.sticky && expected.kind === "reached" && endpoints.size === expected.endpoints.size) {
+      break;
+    }
+  }
+  const wanted = expected.kind !== "reached" || row.sticky ? 1 : expected.endpoints.size;
+  const complete = expected.kind !== "reached" || endpoints.size === wanted;
+  return {
+    name: `${family} ${nameOfRow(row)}`,
+    right: right && complete,
+    expected: describeExpected(row, expected),
+    seen: [...seen],
+  };
+}
+
+function attemptsFor(row: FateRow, expected: ExpectedFate): number {
+  if (expected.kind !== "reached") return 1;
+  return row.sticky ? STICKY_ATTEMPTS : MOST_ATTEMPTS;
+}
+
+function isRight(
+  outcome: Outcome,
+  options: { row: FateRow; expected: ExpectedFate; family: IpFamily },
+): boolean {
+  const { row, expected, family } = options;
+  if (outcome.kind !== "reached") return outcome.kind === expected.kind;
+  if (expected.kind === "untouched") {
+    return outcome.endpoint.startsWith(row.to.kind === "node-port" ? "node:" : "beyond:");
+  }
+  if (expected.kind !== "reached") return false;
+  for (const [endpoint, source] of expected.endpoints) {
+    if (endpoint === outcome.endpoint) return isSource(outcome.source, { row, source, family });
+  }
+  return false;
+}
+
+function isSource(
+  seen: string,
+  options: { row: FateRow; source: Source; family: IpFamily },
+): boolean {
+  const { row, source, family } = options;
+  if (source === "node" || row.from === "node") return nodeAddresses(family).includes(seen);
+  return seen === hostAddresses[row.from][family];
+}
+
+/** The remote pod's gateway is the remote node; all others are the node. */
+function nodeAddresses(family: IpFamily): readonly string[] {
+  const links = Object.entries(linkGateways).filter(([host]) => host !== "remote-pod");
+  return [...links.map(([, addresses]) => addresses), loadBalancerIP(boundToNode)]
+    .map((addresses) => addresses[family]);
+}
+
+function describeOutcome(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "reached":
+      return `reached ${outcome.endpoint} as ${outcome.source}`;
+    case "rejected":
+      return `rejected (${outcome.reason})`;
+    case "dropped":
+      return "dropped";
+  }
+}
+
+function describeExpected(row: FateRow, expected: ExpectedFate): string {
+  if (expected.kind !== "reached") return expected.kind;
+  const endpoints = [...expected.endpoints].map(([endpoint, source]) =>
+    `${endpoint} as ${source === "own" ? row.from : "node"}`
+  );
+  return `${row.sticky ? "always the same of" : "each of"} ${endpoints.join(", ")}`;
+}
