@@ -3,7 +3,8 @@
  * completion, the lines about deprecation, and the way from a command line to the configuration.
  */
 import { joinHostPort, parseIp } from "../base/ip.ts";
-import type { Flag, TypedFlag } from "./flags_define.ts";
+import type { TypedFlag } from "../base/flags.ts";
+import type { RunFlag } from "./flags_define.ts";
 import {
   configFlag,
   healthzPortFlag,
@@ -11,14 +12,14 @@ import {
   programFlags,
   writeConfigToFlag,
 } from "./flags_program.ts";
-import { isGiven, type ScannedFlags, valueOf } from "./flags_scan.ts";
+import { isGiven, type ScannedFlags, valueOf } from "../base/flag_scan.ts";
 import { clientFlags, nodeFlags, serverFlags } from "./flags_table.ts";
 import { loggingFlags } from "./flags_table_logging.ts";
 import { conntrackFlags, iptablesFlags, ipvsFlags } from "./flags_table_modes.ts";
 import { internalDefaults, type ProxyConfiguration } from "./internal.ts";
 
 /** Every flag of `run`, sorted by name. */
-export const runFlags: readonly Flag[] = [
+export const runFlags: readonly RunFlag[] = [
   ...programFlags,
   ...nodeFlags,
   ...serverFlags,
@@ -52,7 +53,7 @@ export function overlayFlags(
 }
 
 /** Flags on the command line for which a configuration file has a field, sorted by name. */
-export function configurationFlagsGiven(scanned: ScannedFlags): readonly Flag[] {
+export function configurationFlagsGiven(scanned: ScannedFlags): readonly RunFlag[] {
   return runFlags.filter((flag) => flag.scope === "configuration" && isGiven(flag, scanned));
 }
 
@@ -76,13 +77,16 @@ export function shownFlags(
   scanned: ScannedFlags,
   configuration: ProxyConfiguration,
 ): readonly (readonly [name: string, value: string])[] {
-  const live = isGiven(configFlag, scanned) ? undefined : configuration;
-  return runFlags.map((flag) => [flag.name, flag.show(scanned.given.get(flag.name) ?? [], live)]);
+  const fromFiles = isGiven(configFlag, scanned);
+  return runFlags.map((flag) => {
+    const texts = scanned.given.get(flag.name) ?? [];
+    return [flag.name, fromFiles ? flag.show(texts) : flag.showLive(configuration, texts)];
+  });
 }
 
 /** The mode comes first: the periods ask for it. */
 function applyEach(
-  flags: readonly Flag[],
+  flags: readonly RunFlag[],
   scanned: ScannedFlags,
   configuration: ProxyConfiguration,
 ): ProxyConfiguration {
@@ -93,7 +97,7 @@ function applyEach(
   );
 }
 
-function rank(flag: Flag): number {
+function rank(flag: RunFlag): number {
   return flag.field === "mode" ? 0 : 1;
 }
 

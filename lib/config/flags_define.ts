@@ -1,15 +1,6 @@
-/**
- * What a flag is. A flag is defined once, in a table, and the definition feeds parsing, help,
- * completion, deprecation lines and the place of its value in the configuration.
- */
+/** What a flag of `run` is beyond a flag: when it counts, and its place in the configuration. */
+import { defineFlag, type Flag, type FlagOptions, type TypedFlag } from "../base/flags.ts";
 import type { ProxyConfiguration } from "./internal.ts";
-import type { FlagType } from "./flags_values.ts";
-
-/** What can be offered while somebody types a value. */
-export type Completion =
-  | { readonly kind: "none" }
-  | { readonly kind: "file" }
-  | { readonly kind: "words"; readonly words: readonly string[] };
 
 /** When a flag has an effect. */
 export type FlagScope =
@@ -19,40 +10,6 @@ export type FlagScope =
   | "always"
   /** Always; no flag of upstream, but of this program. */
   | "own";
-
-/** A flag whose kind of value does not matter: for scanning, help and completion. */
-export interface Flag {
-  readonly name: string;
-  readonly shorthand?: string;
-  readonly typeName: string;
-  /** What the flag alone stands for; a flag without it takes the next argument. */
-  readonly bare?: string;
-  readonly scope: FlagScope;
-  readonly group: FlagGroup;
-  readonly summary: string;
-  /** As the help shows it; empty where there is nothing to show. */
-  readonly defaultText: string;
-  /** Set for a flag that upstream hides from help and warns about: what it says. */
-  readonly deprecated?: string;
-  /** Path of the field of v1alpha2 that holds the same, if there is one. */
-  readonly field?: string;
-  readonly completion: Completion;
-  /** Throws an Error with the bare cause if the text cannot be its value. */
-  check(text: string): void;
-  /** What a file says at `field` for the same effect; undefined where there is nothing to say. */
-  inFile(texts: readonly string[]): unknown;
-  /** The configuration with the flag's values in it; unchanged where the flag has no field. */
-  apply(configuration: ProxyConfiguration, texts: readonly string[]): ProxyConfiguration;
-  /** The value as upstream's dump prints it: of the configuration if there is one, else as given. */
-  show(texts: readonly string[], configuration?: ProxyConfiguration): string;
-}
-
-/** A flag whose value is used as such. */
-export interface TypedFlag<T> extends Flag {
-  readonly fallback: T;
-  /** What its occurrences say together. */
-  value(texts: readonly string[]): T;
-}
 
 /** The headings of the help, in their order. */
 export const flagGroups = [
@@ -69,6 +26,19 @@ export const flagGroups = [
 ] as const;
 
 export type FlagGroup = typeof flagGroups[number];
+
+/** A flag of `run`. */
+export interface RunFlag extends Flag {
+  readonly scope: FlagScope;
+  /** Path of the field of v1alpha2 that holds the same, if there is one. */
+  readonly field?: string;
+  /** What a file says at `field` for the same effect; undefined where there is nothing to say. */
+  inFile(texts: readonly string[]): unknown;
+  /** The configuration with the flag's values in it; unchanged where the flag has no field. */
+  apply(configuration: ProxyConfiguration, texts: readonly string[]): ProxyConfiguration;
+  /** The value in effect, as text: of the configuration if it tells, else as given. */
+  showLive(configuration: ProxyConfiguration, texts: readonly string[]): string;
+}
 
 /** Where in the configuration a value goes. */
 export interface Place<T> {
@@ -107,50 +77,25 @@ export function within<Outer extends object, Key extends keyof Outer & string>(
   };
 }
 
-export interface FlagOptions<T> {
-  readonly name: string;
-  readonly shorthand?: string;
-  readonly type: FlagType<T>;
-  /** The name of the type in help, where it is not the type's own. */
-  readonly typeName?: string;
+export interface RunFlagOptions<T> extends Omit<FlagOptions<T>, "heading"> {
   readonly scope?: FlagScope;
   readonly group: FlagGroup;
-  readonly summary: string;
-  readonly fallback: T;
-  readonly deprecated?: string;
   readonly place?: Place<T>;
-  readonly completion?: Completion;
 }
 
-/** Defines a flag. */
-export function defineFlag<T>(options: FlagOptions<T>): TypedFlag<T> {
-  const { type, place, fallback } = options;
-  const value = (texts: readonly string[]): T =>
-    texts.reduce((before, text) => type.parse(text, before), fallback);
+/** Defines a flag of `run`. */
+export function runFlag<T>(options: RunFlagOptions<T>): RunFlag & TypedFlag<T> {
+  const { type, place } = options;
+  const flag = defineFlag({ ...options, heading: options.group });
+  const inFile = place?.inFile ?? type.inFile ?? ((value: T): unknown => value);
   return {
-    name: options.name,
-    ...(options.shorthand === undefined ? {} : { shorthand: options.shorthand }),
-    typeName: options.typeName ?? type.name,
-    ...(type.bare === undefined ? {} : { bare: type.bare }),
+    ...flag,
     scope: options.scope ?? "configuration",
-    group: options.group,
-    summary: options.summary,
-    defaultText: defaultText(type.format(fallback)),
-    ...(options.deprecated === undefined ? {} : { deprecated: options.deprecated }),
     ...(place === undefined ? {} : { field: place.path }),
-    completion: options.completion ?? { kind: "none" },
-    fallback,
-    value,
-    check: (text) => void type.parse(text, fallback),
-    inFile: (texts) => (place?.inFile ?? type.inFile ?? ((each: T): unknown => each))(value(texts)),
+    inFile: (texts) => inFile(flag.value(texts)),
     apply: (configuration, texts) =>
-      place && texts.length > 0 ? place.write(configuration, value(texts)) : configuration,
-    show: (texts, configuration) =>
-      type.format(configuration && place?.read ? place.read(configuration) : value(texts)),
+      place && texts.length > 0 ? place.write(configuration, flag.value(texts)) : configuration,
+    showLive: (configuration, texts) =>
+      place?.read ? type.format(place.read(configuration)) : flag.show(texts),
   };
-}
-
-/** Nothing is said about a default that is nothing: false, empty, zero time. */
-function defaultText(text: string): string {
-  return /^(|\[\]|false|0s)$/.test(text) ? "" : text;
 }

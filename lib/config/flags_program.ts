@@ -1,7 +1,7 @@
 /** Flags that set no field of the configuration: upstream's, and this program's own. */
-import { type Completion, defineFlag, type Flag, root, within } from "./flags_define.ts";
+import { root, type RunFlag, runFlag, within } from "./flags_define.ts";
 import * as places from "./flags_places.ts";
-import * as values from "./flags_values.ts";
+import * as values from "../base/flag_values.ts";
 import { kubernetesVersion } from "../base/version.ts";
 
 /** Which iptables binaries write the rules. */
@@ -10,45 +10,34 @@ const iptablesBackends = ["auto", "legacy", "nft"] as const;
 /** The versions that a configuration can be written as. */
 export const configVersions = ["v1alpha1", "v1alpha2"] as const;
 
-const file: Completion = { kind: "file" };
-
-function wordsOf(words: readonly string[]): Completion {
-  return { kind: "words", words };
-}
-
-export const configFlag = defineFlag({
+export const configFlag = runFlag({
   name: "config",
   type: values.repeatedPath,
-  typeName: "file",
   scope: "always",
   group: "Configuration",
   summary: "a configuration file, or a directory of them; may be given several times",
   fallback: [],
-  completion: file,
 });
 
-export const writeConfigToFlag = defineFlag({
+export const writeConfigToFlag = runFlag({
   name: "write-config-to",
-  type: values.string,
-  typeName: "file",
+  type: values.path,
   scope: "always",
   group: "Configuration",
   summary: "write the whole configuration to this file and exit",
   fallback: "",
-  completion: file,
 });
 
-export const writeConfigVersionFlag = defineFlag({
+export const writeConfigVersionFlag = runFlag({
   name: "write-config-version",
   type: values.oneOf("version", configVersions),
   scope: "own",
   group: "Configuration",
   summary: "the version that --write-config-to writes",
   fallback: "v1alpha2",
-  completion: wordsOf(configVersions),
 });
 
-export const hostnameOverrideFlag = defineFlag({
+export const hostnameOverrideFlag = runFlag({
   name: "hostname-override",
   type: values.string,
   scope: "always",
@@ -58,7 +47,7 @@ export const hostnameOverrideFlag = defineFlag({
   place: places.hostnameOverride,
 });
 
-export const masterFlag = defineFlag({
+export const masterFlag = runFlag({
   name: "master",
   type: values.string,
   typeName: "url",
@@ -68,7 +57,7 @@ export const masterFlag = defineFlag({
   fallback: "",
 });
 
-export const cleanupFlag = defineFlag({
+export const cleanupFlag = runFlag({
   name: "cleanup",
   type: values.boolean,
   scope: "always",
@@ -77,7 +66,7 @@ export const cleanupFlag = defineFlag({
   fallback: false,
 });
 
-export const initOnlyFlag = defineFlag({
+export const initOnlyFlag = runFlag({
   name: "init-only",
   type: values.boolean,
   scope: "always",
@@ -86,19 +75,18 @@ export const initOnlyFlag = defineFlag({
   fallback: false,
 });
 
-export const manifestsFlag = defineFlag({
+export const manifestsFlag = runFlag({
   name: "manifests",
-  type: values.string,
+  type: values.path,
   typeName: "path",
   scope: "own",
   group: "Sources and effects",
   summary:
     "take Services and their endpoints from this file, directory or - instead of an apiserver",
   fallback: "",
-  completion: file,
 });
 
-export const onceFlag = defineFlag({
+export const onceFlag = runFlag({
   name: "once",
   type: values.boolean,
   scope: "own",
@@ -107,7 +95,7 @@ export const onceFlag = defineFlag({
   fallback: false,
 });
 
-export const dryRunFlag = defineFlag({
+export const dryRunFlag = runFlag({
   name: "dry-run",
   type: values.boolean,
   scope: "own",
@@ -116,7 +104,7 @@ export const dryRunFlag = defineFlag({
   fallback: false,
 });
 
-export const namespaceOptOutFlag = defineFlag({
+export const namespaceOptOutFlag = runFlag({
   name: "namespace-opt-out",
   type: values.boolean,
   scope: "own",
@@ -125,7 +113,7 @@ export const namespaceOptOutFlag = defineFlag({
   fallback: true,
 });
 
-export const namespaceOptOutDelayFlag = defineFlag({
+export const namespaceOptOutDelayFlag = runFlag({
   name: "namespace-opt-out-delay",
   type: values.duration,
   scope: "own",
@@ -134,7 +122,7 @@ export const namespaceOptOutDelayFlag = defineFlag({
   fallback: 1_000,
 });
 
-export const iptablesBackendFlag = defineFlag({
+export const iptablesBackendFlag = runFlag({
   name: "iptables-backend",
   type: values.oneOf("backend", iptablesBackends),
   scope: "own",
@@ -142,10 +130,9 @@ export const iptablesBackendFlag = defineFlag({
   summary: "which iptables binaries write the rules",
   fallback: "auto",
   place: within(within(root, "iptables"), "backend"),
-  completion: wordsOf(iptablesBackends),
 });
 
-export const healthzPortFlag = defineFlag({
+export const healthzPortFlag = runFlag({
   name: "healthz-port",
   type: values.int32,
   group: "Servers",
@@ -154,7 +141,7 @@ export const healthzPortFlag = defineFlag({
   deprecated: "it will be removed in a future release; use --healthz-bind-address instead",
 });
 
-export const metricsPortFlag = defineFlag({
+export const metricsPortFlag = runFlag({
   name: "metrics-port",
   type: values.int32,
   group: "Servers",
@@ -163,7 +150,7 @@ export const metricsPortFlag = defineFlag({
   deprecated: "it will be removed in a future release; use --metrics-bind-address instead",
 });
 
-export const helpFlag = defineFlag({
+export const helpFlag = runFlag({
   name: "help",
   shorthand: "h",
   type: values.boolean,
@@ -174,7 +161,7 @@ export const helpFlag = defineFlag({
 });
 
 /** `true` and `raw` print a version; `v1.37.0-x` is the version that is reported. */
-export const versionFlag = defineFlag({
+export const versionFlag = runFlag({
   name: "version",
   type: {
     name: "version",
@@ -197,7 +184,7 @@ export const versionFlag = defineFlag({
   fallback: "false",
 });
 
-export const programFlags: readonly Flag[] = [
+export const programFlags: readonly RunFlag[] = [
   configFlag,
   writeConfigToFlag,
   writeConfigVersionFlag,

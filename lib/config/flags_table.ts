@@ -3,25 +3,25 @@
  * client. Those of single modes, of logging, and those that set no field, have tables of their own.
  */
 import { knownGates } from "./feature_gates.ts";
+import type { TypedFlag } from "../base/flags.ts";
 import {
-  defineFlag,
   type Field,
-  type Flag,
-  type FlagOptions,
   root,
-  type TypedFlag,
+  type RunFlag,
+  runFlag,
+  type RunFlagOptions,
   within,
 } from "./flags_define.ts";
 import * as places from "./flags_places.ts";
-import * as values from "./flags_values.ts";
+import * as values from "../base/flag_values.ts";
 import { internalDefaults } from "./internal.ts";
 
 /** Defines a flag whose default is that of its field. */
 export function fieldFlag<T>(
   place: Field<T>,
-  options: Omit<FlagOptions<T>, "place" | "fallback">,
-): TypedFlag<T> {
-  return defineFlag({ ...options, place, fallback: place.read(internalDefaults()) });
+  options: Omit<RunFlagOptions<T>, "place" | "fallback">,
+): RunFlag & TypedFlag<T> {
+  return runFlag({ ...options, place, fallback: place.read(internalDefaults()) });
 }
 
 const client = within(root, "clientConnection");
@@ -29,7 +29,7 @@ const detectLocal = within(root, "detectLocal");
 const linux = within(root, "linux");
 
 /** What the node is and which traffic is what. */
-export const nodeFlags: readonly Flag[] = [
+export const nodeFlags: readonly RunFlag[] = [
   fieldFlag(places.mode, {
     name: "proxy-mode",
     type: values.string,
@@ -55,7 +55,7 @@ export const nodeFlags: readonly Flag[] = [
       words: ["BridgeInterface", "ClusterCIDR", "InterfaceNamePrefix", "NodeCIDR"],
     },
   }),
-  defineFlag({
+  runFlag({
     name: "cluster-cidr",
     type: values.string,
     group: "Node and traffic",
@@ -91,7 +91,7 @@ export const nodeFlags: readonly Flag[] = [
 ];
 
 /** What the node tells others, and what it is to the kernel. */
-export const serverFlags: readonly Flag[] = [
+export const serverFlags: readonly RunFlag[] = [
   fieldFlag(within(root, "healthzBindAddress"), {
     name: "healthz-bind-address",
     type: values.addressAndPort,
@@ -138,13 +138,12 @@ export const serverFlags: readonly Flag[] = [
 ];
 
 /** How the apiserver is asked. */
-export const clientFlags: readonly Flag[] = [
+export const clientFlags: readonly RunFlag[] = [
   fieldFlag(within(client, "kubeconfig"), {
     name: "kubeconfig",
-    type: values.string,
+    type: values.path,
     group: "API client",
     summary: "how to reach the apiserver and as whom; without it, the pod's service account",
-    completion: { kind: "file" },
   }),
   fieldFlag(within(client, "contentType"), {
     name: "kube-api-content-type",

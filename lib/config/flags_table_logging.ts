@@ -1,7 +1,8 @@
 /** Upstream's logging flags: they hold with `--config` too, where they are given. */
-import { defineFlag, type Field, type Flag, root, within } from "./flags_define.ts";
+import { type Field, root, type RunFlag, runFlag, within } from "./flags_define.ts";
 import { fieldFlag } from "./flags_table.ts";
-import * as values from "./flags_values.ts";
+import * as values from "../base/flag_values.ts";
+import { quantity, verbosityPatterns } from "./flags_values.ts";
 import type { LogFormatOptions } from "./internal.ts";
 
 const logging = within(root, "logging");
@@ -12,11 +13,11 @@ const flushFrequency: Field<number> = {
   path: "logging.flushFrequency",
 };
 
-function formatFlags(format: "json" | "text", place: Field<LogFormatOptions>): readonly Flag[] {
+function formatFlags(format: "json" | "text", place: Field<LogFormatOptions>): readonly RunFlag[] {
   return [
     fieldFlag(within(place, "infoBufferSize"), {
       name: `log-${format}-info-buffer-size`,
-      type: values.quantity,
+      type: quantity,
       scope: "always",
       group: "Logging",
       summary: `[alpha] accepted; records of the ${format} format are never held back`,
@@ -52,7 +53,7 @@ export const loggingFormatFlag = fieldFlag(within(logging, "format"), {
   completion: { kind: "words", words: ["json", "text"] },
 });
 
-export const loggingFlags: readonly Flag[] = [
+export const loggingFlags: readonly RunFlag[] = [
   fieldFlag(flushFrequency, {
     name: "log-flush-frequency",
     type: values.duration,
@@ -64,9 +65,9 @@ export const loggingFlags: readonly Flag[] = [
   ...formatFlags("text", within(options, "text")),
   loggingFormatFlag,
   verbosityFlag,
-  defineFlag({
+  runFlag({
     name: "vmodule",
-    type: values.verbosityPatterns,
+    type: verbosityPatterns,
     scope: "always",
     group: "Logging",
     summary: "verbosity of single source files, in the text format",

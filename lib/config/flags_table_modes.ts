@@ -1,14 +1,14 @@
 /** Upstream's flags of single modes, of connection tracking, and of Windows. */
-import { defineFlag, type Flag, root, within } from "./flags_define.ts";
+import { root, type RunFlag, runFlag, within } from "./flags_define.ts";
 import * as places from "./flags_places.ts";
 import { fieldFlag } from "./flags_table.ts";
-import * as values from "./flags_values.ts";
+import * as values from "../base/flag_values.ts";
 
 const conntrack = within(within(root, "linux"), "conntrack");
 const ipvs = within(root, "ipvs");
 
 /** Limits and timeouts of the kernel's connection tracking. */
-export const conntrackFlags: readonly Flag[] = [
+export const conntrackFlags: readonly RunFlag[] = [
   fieldFlag(within(conntrack, "maxPerCore"), {
     name: "conntrack-max-per-core",
     type: values.int32,
@@ -54,7 +54,7 @@ export const conntrackFlags: readonly Flag[] = [
 ];
 
 /** Settings of the iptables mode, and the periods of every mode but ipvs. */
-export const iptablesFlags: readonly Flag[] = [
+export const iptablesFlags: readonly RunFlag[] = [
   fieldFlag(within(within(root, "iptables"), "localhostNodePorts"), {
     name: "iptables-localhost-nodeports",
     type: values.boolean,
@@ -67,7 +67,7 @@ export const iptablesFlags: readonly Flag[] = [
     group: "iptables",
     summary: "the bit of the packet mark that says: masquerade (0 to 31; iptables and ipvs)",
   }),
-  defineFlag({
+  runFlag({
     name: "iptables-min-sync-period",
     type: values.duration,
     group: "iptables",
@@ -75,7 +75,7 @@ export const iptablesFlags: readonly Flag[] = [
     fallback: 1_000,
     place: places.periodOfOthers("minSyncPeriodMs"),
   }),
-  defineFlag({
+  runFlag({
     name: "iptables-sync-period",
     type: values.duration,
     group: "iptables",
@@ -86,14 +86,14 @@ export const iptablesFlags: readonly Flag[] = [
 ];
 
 /** Settings of the ipvs mode. */
-export const ipvsFlags: readonly Flag[] = [
+export const ipvsFlags: readonly RunFlag[] = [
   fieldFlag(within(ipvs, "excludeCIDRs"), {
     name: "ipvs-exclude-cidrs",
     type: values.stringList,
     group: "ipvs",
     summary: "ranges whose virtual servers belong to somebody else",
   }),
-  defineFlag({
+  runFlag({
     name: "ipvs-min-sync-period",
     type: values.duration,
     group: "ipvs",
@@ -117,7 +117,7 @@ export const ipvsFlags: readonly Flag[] = [
     group: "ipvs",
     summary: "answer ARP only for addresses of the interface that is asked",
   }),
-  defineFlag({
+  runFlag({
     name: "ipvs-sync-period",
     type: values.duration,
     group: "ipvs",
