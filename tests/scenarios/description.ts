@@ -1,10 +1,13 @@
 /** How a scenario describes Services, shorter than the API's objects; `manifests.ts` spells them out. */
 import type { Protocol } from "../../lib/base/protocol.ts";
-import type { Host } from "./addresses.ts";
+import type { IpFamily } from "../../lib/base/ip_family.ts";
+import { type Host, hostAddresses } from "./addresses.ts";
 
 /** One endpoint of all ports of a Service. Conditions default to those of a healthy pod. */
 export interface EndpointDescription {
   readonly host: Host;
+  /** One of more pods beside the host's own, which no namespace has: for rules that nobody sends packets to. */
+  readonly copy?: number;
   readonly ready?: boolean;
   readonly serving?: boolean;
   readonly terminating?: boolean;
@@ -48,6 +51,18 @@ export function nodePortOf(service: ServiceDescription, port: PortDescription): 
   if (service.type === "ClusterIP") return 0;
   const distinct = [...new Set(service.ports.map((each) => each.port))];
   return 30_000 + service.number + 1000 * distinct.indexOf(port.port);
+}
+
+/** `pod-a`, or `pod-a#3` for a copy. */
+export function endpointHostName({ host, copy }: EndpointDescription): string {
+  return copy === undefined ? host : `${host}#${copy}`;
+}
+
+export function endpointAddress({ host, copy }: EndpointDescription, family: IpFamily): string {
+  const own = hostAddresses[host][family];
+  if (copy === undefined) return own;
+  const separator = family === "IPv4" ? "." : ":";
+  return `${own.slice(0, own.lastIndexOf(separator))}${separator}${100 + copy}`;
 }
 
 /** The Node whose pods run on the host. */

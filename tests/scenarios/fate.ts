@@ -5,8 +5,8 @@
 import type { Protocol } from "../../lib/base/protocol.ts";
 import type { Host } from "./addresses.ts";
 
-/** An endpoint is named `host:port`. */
-export type EndpointName = `${Host}:${number}`;
+/** An endpoint is named `host:port`, where the host may be a copy (`pod-a#3:8080`). */
+export type EndpointName = string;
 
 /** What a packet is sent to. */
 export type Destination =

@@ -2,6 +2,7 @@
 import { ipFamilies, type IpFamily } from "../../lib/base/ip_family.ts";
 import { clusterIP, externalIP, hostAddresses, loadBalancerIP, serviceCIDRs } from "./addresses.ts";
 import {
+  endpointAddress,
   type EndpointDescription,
   nodeNameOf,
   nodePortOf,
@@ -161,7 +162,7 @@ function endpointManifest(endpoint: EndpointDescription, family: IpFamily) {
     ...(nodeHints ? { forNodes: named(nodeHints) } : {}),
   };
   return {
-    addresses: [hostAddresses[endpoint.host][family]],
+    addresses: [endpointAddress(endpoint, family)],
     conditions: {
       ready: endpoint.ready ?? true,
       serving: endpoint.serving ?? true,
