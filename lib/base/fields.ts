@@ -34,6 +34,8 @@ export interface Field<T> {
   readonly rules: readonly Rule<T>[];
   /** What upstream calls the field in its messages, where there are any. */
   readonly upstream: string;
+  /** The keys of its items, when it is a list of mappings. */
+  readonly itemKeys: readonly string[];
   /** An explicit null is an error instead of the default. */
   readonly refusesNull: boolean;
   /** The zero value of the type, written out, means the same as no value. */
@@ -70,6 +72,7 @@ export interface FieldOptions<T> {
   readonly doc: string;
   readonly rules?: readonly Rule<T>[];
   readonly upstream?: string;
+  readonly itemKeys?: readonly string[];
   readonly refusesNull?: boolean;
   readonly zeroIsUnset?: boolean;
 }
@@ -84,6 +87,7 @@ export function field<T>(type: z.ZodType<T>, expected: string, options: FieldOpt
     doc: options.doc,
     rules: options.rules ?? [],
     upstream: options.upstream ?? "",
+    itemKeys: options.itemKeys ?? [],
     refusesNull: options.refusesNull ?? false,
     zeroIsUnset: options.zeroIsUnset ?? false,
   };

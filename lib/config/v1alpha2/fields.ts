@@ -40,7 +40,8 @@ const detectLocalModes: readonly DetectLocalMode[] = [
   "",
 ];
 
-const clientConnection: FieldsOf<ClientConnection> = {
+/** The section `clientConnection`: the same in both versions. */
+export const clientConnection: FieldsOf<ClientConnection> = {
   kubeconfig: text({
     default: "",
     doc: "Path of a kubeconfig file; empty means the service account of the pod.",
@@ -68,7 +69,8 @@ const clientConnection: FieldsOf<ClientConnection> = {
   }),
 };
 
-const conntrack: FieldsOf<Conntrack> = {
+/** The section `linux.conntrack`. */
+export const conntrack: FieldsOf<Conntrack> = {
   maxPerCore: int32({
     default: 32_768,
     doc: "Connections to track for each CPU core; 0 leaves the kernel's limit.",
@@ -113,7 +115,8 @@ const conntrack: FieldsOf<Conntrack> = {
   }),
 };
 
-const detectLocal: FieldsOf<DetectLocal> = {
+/** The section `detectLocal`. */
+export const detectLocal: FieldsOf<DetectLocal> = {
   bridgeInterface: text({
     default: "",
     doc: "With the mode BridgeInterface: traffic from this bridge is local.",
@@ -129,6 +132,26 @@ const detectLocal: FieldsOf<DetectLocal> = {
     doc: "With the mode ClusterCIDR: traffic from these ranges, one a family, is local.",
     upstream: "DetectLocalConfiguration.ClusterCIDRs",
   }),
+};
+
+/** The section `linux`. */
+export const linux = {
+  conntrack: section("Connection tracking", conntrack),
+  masqueradeAll: flag({
+    default: false,
+    doc: "Masquerade all traffic to cluster IPs, also that of pods.",
+  }),
+  oomScoreAdj: int32({
+    default: -999,
+    doc: "How readily the kernel ends this process when memory runs out, -1000 to 1000.",
+    rules: [range(-1000, 1000)],
+    upstream: "KubeProxyLinuxConfiguration.OOMScoreAdj",
+  }),
+};
+
+/** The section `windows`. */
+export const windows = {
+  runAsService: flag({ default: false, doc: "Run as a Windows service." }),
 };
 
 const modeSections: FieldsOf<ModeSections> = {
@@ -226,22 +249,8 @@ export const v1alpha2Fields: FieldsOf<Omit<ProxyConfiguration, "unspecifiedBindA
   }),
   detectLocal: section("What the mode of detection needs to know", detectLocal),
   ...modeSections,
-  linux: section("Settings of Linux", {
-    conntrack: section("Connection tracking", conntrack),
-    masqueradeAll: flag({
-      default: false,
-      doc: "Masquerade all traffic to cluster IPs, also that of pods.",
-    }),
-    oomScoreAdj: int32({
-      default: -999,
-      doc: "How readily the kernel ends this process when memory runs out, -1000 to 1000.",
-      rules: [range(-1000, 1000)],
-      upstream: "KubeProxyLinuxConfiguration.OOMScoreAdj",
-    }),
-  }),
-  windows: section("Settings of Windows", {
-    runAsService: flag({ default: false, doc: "Run as a Windows service." }),
-  }),
+  linux: section("Settings of Linux", linux),
+  windows: section("Settings of Windows", windows),
   clientConnection: section("How to reach the apiserver", clientConnection),
   logging: section("What is logged, and how", loggingFields),
 };

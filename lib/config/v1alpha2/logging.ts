@@ -90,6 +90,7 @@ export const loggingFields: FieldsOf<Logging> = {
     default: [],
     doc: "Other verbosities for single source files; with the format text only.",
     rules: [eachVerbosityPattern],
+    itemKeys: ["filePattern", "verbosity"],
     upstream: "logging.vmodule",
   }),
   options: section("Options of the formats", {
