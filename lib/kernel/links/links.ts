@@ -1,0 +1,55 @@
+/** Network interfaces and their addresses. */
+import type { IpFamily } from "../../base/ip_family.ts";
+
+/** A network interface. */
+export interface Link {
+  /** The kernel's number for it. */
+  readonly index: number;
+  readonly name: string;
+  /** What made it: `veth`, `bridge`, `dummy`, …; empty for hardware and loopback. */
+  readonly kind: string;
+  /** Administratively up. */
+  readonly up: boolean;
+}
+
+/** How far an address is meant to be known, as `ip addr` prints it. */
+export type AddressScope = "global" | "site" | "link" | "host";
+
+/** One address of one interface. */
+export interface InterfaceAddress {
+  readonly family: IpFamily;
+  /** Canonical text. */
+  readonly ip: string;
+  readonly prefixLength: number;
+  readonly scope: AddressScope;
+  readonly linkIndex: number;
+  /** Name of the interface; empty when it went away meanwhile. */
+  readonly linkName: string;
+}
+
+/** A way to a range of addresses. */
+export interface Route {
+  readonly family: IpFamily;
+  /** Canonical CIDR; `0.0.0.0/0` and `::/0` are the default routes. */
+  readonly destination: string;
+  /** Canonical text; undefined where the destination is on the link itself. */
+  readonly gateway: string | undefined;
+  /** 0 for routes without an interface (blackholes, several next hops). */
+  readonly linkIndex: number;
+  /** 254 is main, 255 local. */
+  readonly table: number;
+}
+
+/** Reading interfaces, in the network namespace of the calling thread. Throws `NetlinkError`. Lists are sorted. */
+export interface Links {
+  links(): readonly Link[];
+  /** Of the family, or of both. */
+  addresses(family?: IpFamily): readonly InterfaceAddress[];
+  routes(family?: IpFamily): readonly Route[];
+  /**
+   * Yields once when it has begun to listen and again after addresses changed, so that listing after
+   * each yield misses nothing. Changes that come together yield once. Costs nothing while nothing
+   * changes, and ends when the signal aborts.
+   */
+  watchAddresses(signal: AbortSignal): AsyncIterable<void>;
+}

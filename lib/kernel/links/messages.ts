@@ -1,0 +1,116 @@
+/**
+ * Interfaces, addresses and routes on the wire (`linux/rtnetlink.h`). Integers are in host order.
+ *
+ *     struct ifinfomsg { u8 family, pad; u16 type; s32 index; u32 flags, change; }
+ *     struct ifaddrmsg { u8 family, prefixlen, flags, scope; u32 index; }
+ *     struct rtmsg     { u8 family, dst_len, src_len, tos, table, protocol, scope, type; u32 flags; }
+ */
+import { cidrOf, formatIp } from "../../base/ip.ts";
+import type { IpFamily } from "../../base/ip_family.ts";
+import { readAttributes, readString, readU32 } from "../netlink/attributes.ts";
+import type { NetlinkMessage } from "../netlink/messages.ts";
+import type { AddressScope, InterfaceAddress, Link, Route } from "./links.ts";
+
+/** Message types that list things. */
+export const RouteMessage = { getLink: 18, getAddress: 22, getRoute: 26 } as const;
+/** Multicast groups of address changes. */
+export const AddressGroup: Readonly<Record<IpFamily, number>> = { IPv4: 5, IPv6: 9 };
+
+const AF_INET = 2;
+const AF_INET6 = 10;
+const IFINFO_BYTES = 16;
+const IFADDR_BYTES = 8;
+const ROUTE_BYTES = 12;
+const IFF_UP = 1;
+const LinkAttribute = { name: 3, linkInfo: 18, infoKind: 1 } as const;
+const AddressAttribute = { address: 1, local: 2 } as const;
+const RouteAttribute = { destination: 1, linkIndex: 4, gateway: 5, table: 15 } as const;
+const RTM_F_CLONED = 0x200;
+
+/** The header for listing links. */
+export function linkHeader(): Uint8Array {
+  return new Uint8Array(IFINFO_BYTES);
+}
+
+/** The header for listing addresses of a family, or of all. */
+export function addressHeader(family: IpFamily | undefined): Uint8Array {
+  const header = new Uint8Array(IFADDR_BYTES);
+  header[0] = familyNumber(family);
+  return header;
+}
+
+/** The header for listing routes of a family, or of all. */
+export function routeHeader(family: IpFamily | undefined): Uint8Array {
+  const header = new Uint8Array(ROUTE_BYTES);
+  header[0] = familyNumber(family);
+  return header;
+}
+
+/** Reads an RTM_NEWLINK. */
+export function readLink({ payload }: NetlinkMessage): Link {
+  const attributes = readAttributes(payload.subarray(IFINFO_BYTES));
+  const name = attributes.get(LinkAttribute.name);
+  const info = attributes.get(LinkAttribute.linkInfo);
+  const kind = info && readAttributes(info).get(LinkAttribute.infoKind);
+  return {
+    index: readU32(payload.subarray(4)),
+    name: name ? readString(name) : "",
+    kind: kind ? readString(kind) : "",
+    up: (readU32(payload.subarray(8)) & IFF_UP) !== 0,
+  };
+}
+
+/** Reads an RTM_NEWADDR; undefined for other families than IP. */
+export function readAddress(
+  { payload }: NetlinkMessage,
+): Omit<InterfaceAddress, "linkName"> | undefined {
+  const family = readFamily(payload[0]);
+  const attributes = readAttributes(payload.subarray(IFADDR_BYTES));
+  // On a point-to-point link IFA_ADDRESS is the other end; IFA_LOCAL is ours where it is given.
+  const bytes = attributes.get(AddressAttribute.local) ?? attributes.get(AddressAttribute.address);
+  if (!family || !bytes) return undefined;
+  return {
+    family,
+    ip: formatIp(bytes),
+    prefixLength: payload[1],
+    scope: readScope(payload[3]),
+    linkIndex: readU32(payload.subarray(4)),
+  };
+}
+
+/** Reads an RTM_NEWROUTE; undefined for other families and for cached copies. */
+export function readRoute({ payload }: NetlinkMessage): Route | undefined {
+  const family = readFamily(payload[0]);
+  if (!family || (readU32(payload.subarray(8)) & RTM_F_CLONED) !== 0) return undefined;
+  const attributes = readAttributes(payload.subarray(ROUTE_BYTES));
+  const gateway = attributes.get(RouteAttribute.gateway);
+  const link = attributes.get(RouteAttribute.linkIndex);
+  const table = attributes.get(RouteAttribute.table);
+  const destination = attributes.get(RouteAttribute.destination) ??
+    new Uint8Array(family === "IPv4" ? 4 : 16);
+  return {
+    family,
+    destination: cidrOf(destination, payload[1]).text,
+    gateway: gateway && formatIp(gateway),
+    linkIndex: link ? readU32(link) : 0,
+    // The header's byte is too small for tables above 255.
+    table: table ? readU32(table) : payload[4],
+  };
+}
+
+function familyNumber(family: IpFamily | undefined): number {
+  if (family === undefined) return 0;
+  return family === "IPv4" ? AF_INET : AF_INET6;
+}
+
+function readFamily(number: number): IpFamily | undefined {
+  if (number === AF_INET) return "IPv4";
+  return number === AF_INET6 ? "IPv6" : undefined;
+}
+
+/** Scopes between the named ones are the user's own; what is not global reaches less far. */
+function readScope(number: number): AddressScope {
+  if (number < 200) return "global";
+  if (number < 253) return "site";
+  return number === 253 ? "link" : "host";
+}

@@ -1,0 +1,82 @@
+/** Interfaces over rtnetlink. Each list opens a socket of its own: lists are rare. */
+import type { IpFamily } from "../../base/ip_family.ts";
+import { dump, type NetlinkRequest } from "../netlink/request.ts";
+import type { NetlinkMessage } from "../netlink/messages.ts";
+import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
+import { watchAddresses } from "./address_watch.ts";
+import type { InterfaceAddress, Link, Links, Route } from "./links.ts";
+import {
+  addressHeader,
+  linkHeader,
+  readAddress,
+  readLink,
+  readRoute,
+  routeHeader,
+  RouteMessage,
+} from "./messages.ts";
+
+/** The real interfaces. */
+export class NetlinkLinks implements Links {
+  links(): readonly Link[] {
+    const request = { op: "list links", type: RouteMessage.getLink, family: linkHeader() };
+    return list(request, readLink).sort((a, b) => a.index - b.index);
+  }
+
+  addresses(family?: IpFamily): readonly InterfaceAddress[] {
+    const names = new Map(this.links().map((link) => [link.index, link.name]));
+    const request = {
+      op: "list interface addresses",
+      type: RouteMessage.getAddress,
+      family: addressHeader(family),
+    };
+    return list(request, readAddress)
+      .filter((address) => family === undefined || address.family === family)
+      .map((address) => ({ ...address, linkName: names.get(address.linkIndex) ?? "" }))
+      .sort(compareAddresses);
+  }
+
+  routes(family?: IpFamily): readonly Route[] {
+    const request = {
+      op: "list routes",
+      type: RouteMessage.getRoute,
+      family: routeHeader(family),
+    };
+    return list(request, readRoute)
+      .filter((route) => family === undefined || route.family === family)
+      .sort(compareRoutes);
+  }
+
+  watchAddresses(signal: AbortSignal): AsyncIterable<void> {
+    return watchAddresses(signal);
+  }
+}
+
+/** By interface, then family, then text. */
+export function compareAddresses(a: InterfaceAddress, b: InterfaceAddress): number {
+  return a.linkIndex - b.linkIndex || compareText(a.family, b.family) || compareText(a.ip, b.ip);
+}
+
+/** By table, then family, destination and gateway. */
+export function compareRoutes(a: Route, b: Route): number {
+  return a.table - b.table || compareText(a.family, b.family) ||
+    compareText(a.destination, b.destination) || compareText(a.gateway ?? "", b.gateway ?? "") ||
+    a.linkIndex - b.linkIndex;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+function list<T>(
+  request: NetlinkRequest,
+  read: (message: NetlinkMessage) => T | undefined,
+): T[] {
+  using socket = new NetlinkSocket({ protocol: NetlinkProtocol.route });
+  return dump<T[]>(socket, request, {
+    start: () => [],
+    add: (into, message) => {
+      const item = read(message);
+      if (item !== undefined) into.push(item);
+    },
+  });
+}
