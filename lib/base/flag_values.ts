@@ -5,6 +5,7 @@
 import type { FlagType } from "./flags.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import { parseIp } from "./ip.ts";
+import { kubernetesVersion } from "./version.ts";
 
 /** `1`, `t`, `TRUE`, `0`, `f`, `False` and their like; alone it means true. */
 export const boolean: FlagType<boolean> = {
@@ -164,6 +165,23 @@ export const addressAndPort: FlagType<string> = {
 function withoutLeadingZeros(text: string): string {
   return text.includes("::") ? text : text.replace(/(?<=^|\.)0+(?=\d)/g, "");
 }
+
+/** `true` and `raw` print a version; one such as `v1.37.0-x` is to be reported from now on. */
+export const version: FlagType<string> = {
+  name: "version",
+  bare: "true",
+  parse(text) {
+    if (text === "raw") return text;
+    if (!text.startsWith("v")) return String(boolean.parse(text, false));
+    const [, release] = /^(v\d+\.\d+\.\d+)(?:[-+][\w.+-]*)?$/.exec(text) ?? [];
+    if (release === undefined) throw new Error(`"${text}" is no version such as v1.2.3-suffix`);
+    if (release !== kubernetesVersion) {
+      throw new Error(`version "${text}" must begin as "${kubernetesVersion}" does`);
+    }
+    return text;
+  },
+  format: String,
+};
 
 /** Go's ParseInt with base 0. */
 function parseInteger(text: string): number | undefined {

@@ -2,7 +2,6 @@
 import { root, type RunFlag, runFlag, within } from "./flags_define.ts";
 import * as places from "./flags_places.ts";
 import * as values from "../base/flag_values.ts";
-import { kubernetesVersion } from "../base/version.ts";
 
 /** Which iptables binaries write the rules. */
 const iptablesBackends = ["auto", "legacy", "nft"] as const;
@@ -160,24 +159,9 @@ export const helpFlag = runFlag({
   fallback: false,
 });
 
-/** `true` and `raw` print a version; `v1.37.0-x` is the version that is reported. */
 export const versionFlag = runFlag({
   name: "version",
-  type: {
-    name: "version",
-    bare: "true",
-    parse(text) {
-      if (text === "raw") return text;
-      if (!text.startsWith("v")) return String(values.boolean.parse(text, false));
-      const [, release] = /^(v\d+\.\d+\.\d+)(?:[-+][\w.+-]*)?$/.exec(text) ?? [];
-      if (release === undefined) throw new Error(`"${text}" is no version such as v1.2.3-suffix`);
-      if (release !== kubernetesVersion) {
-        throw new Error(`version "${text}" must begin as "${kubernetesVersion}" does`);
-      }
-      return text;
-    },
-    format: String,
-  },
+  type: values.version,
   scope: "always",
   group: "General",
   summary: "print the version and exit; raw prints its parts, v1.37.0-suffix sets what is reported",

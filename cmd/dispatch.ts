@@ -1,0 +1,176 @@
+/** From a command line to a command and its exit code. */
+import { describeError, describeStack, UsageError } from "../lib/base/errors.ts";
+import { scanFlags, type ScannedFlags } from "../lib/base/flag_scan.ts";
+import type { Flag } from "../lib/base/flags.ts";
+import { Klog } from "../lib/base/klog.ts";
+import { didYouMean } from "../lib/base/nearest_name.ts";
+import type {
+  CommandContext,
+  CommandEntry,
+  CommandGroup,
+  Operand,
+  Surroundings,
+} from "./command.ts";
+import {
+  globalFlags,
+  helpFlag,
+  loggingFormatFlag,
+  verbosityFlag,
+  versionFlag,
+} from "./global_flags.ts";
+import { commandHelp, groupHelp, overview } from "./help.ts";
+import { styleFor } from "./style.ts";
+import { printVersion } from "./version.ts";
+
+const done = 0, failed = 1, wrongUsage = 2;
+
+/** The commands there are; a group holds those that begin with its word. */
+export interface CommandTree {
+  readonly entries: readonly CommandEntry[];
+  readonly groups: readonly CommandGroup[];
+}
+
+/**
+ * Runs what the arguments ask for and resolves to the exit code; every failure is told on stderr in
+ * one sentence. Flags without a command, or nothing at all, mean `run`; on a terminal nothing at all
+ * means help.
+ */
+export async function dispatch(
+  args: readonly string[],
+  tree: CommandTree,
+  surroundings: Surroundings,
+): Promise<number> {
+  const { stdout, stderr, env } = surroundings;
+  const [first] = args;
+  if (isHelpRequest(args) || first === undefined && stdout.isTerminal) {
+    stdout.write(overview(tree.entries, tree.groups, styleFor(stdout, env)));
+    return done;
+  }
+  if (first === "help") return await help(args.slice(1), tree, surroundings);
+  const bare = first === undefined || first === "" || first.startsWith("-");
+  const entry = entryOf(bare ? ["run"] : args, tree);
+  if (entry) {
+    return await runEntry(entry, bare ? args : args.slice(entry.words.length), surroundings);
+  }
+  const group = tree.groups.find(({ word }) => word === first);
+  const second = args.slice(1).find((arg) => !arg.startsWith("-"));
+  if (!group || second !== undefined) {
+    stderr.write(`Error: ${unknownCommand(args, tree)}\n`);
+    return wrongUsage;
+  }
+  const asked = args.slice(1).some((arg) => arg === "--help" || arg === "-h");
+  const output = asked ? stdout : stderr;
+  output.write(groupHelp(group, membersOf(group, tree), styleFor(output, env)));
+  return asked ? done : wrongUsage;
+}
+
+/** The command whose words the arguments begin with. */
+function entryOf(args: readonly string[], tree: CommandTree): CommandEntry | undefined {
+  return tree.entries.find(({ words }) => words.every((word, index) => args[index] === word));
+}
+
+function membersOf(group: CommandGroup, tree: CommandTree): readonly CommandEntry[] {
+  return tree.entries.filter(({ words }) => words.length > 1 && words[0] === group.word);
+}
+
+function isHelpRequest(args: readonly string[]): boolean {
+  return args.length === 1 && ["--help", "-h", "help"].includes(args[0]);
+}
+
+async function help(
+  words: readonly string[],
+  tree: CommandTree,
+  surroundings: Surroundings,
+): Promise<number> {
+  return await dispatch(
+    [...words.filter((word) => !word.startsWith("-")), "--help"],
+    tree,
+    surroundings,
+  );
+}
+
+function unknownCommand(args: readonly string[], { entries, groups }: CommandTree): string {
+  const [word, second] = args.filter((arg) => !arg.startsWith("-"));
+  const group = groups.find((each) => each.word === word);
+  const written = group ? `${word} ${second}` : word;
+  const names = [
+    ...entries.map(({ words }) => words.join(" ")),
+    ...groups.map((each) => each.word),
+  ];
+  const hint = didYouMean(written, names) || "; kube-proxy help lists the commands";
+  return `Unknown command "${written}"${hint}`;
+}
+
+async function runEntry(
+  entry: CommandEntry,
+  args: readonly string[],
+  surroundings: Surroundings,
+): Promise<number> {
+  const { stdout, stderr, env } = surroundings;
+  const command = await entry.load();
+  let verbosity = 0;
+  try {
+    const scanned = scanFlags(args, withGlobal(command.flags));
+    if (lastText(scanned, helpFlag) === "true") {
+      stdout.write(commandHelp(entry, command, styleFor(stdout, env)));
+      return done;
+    }
+    const operands = scanned.operands.filter((operand) => operand !== "");
+    checkOperands(command.operands, operands);
+    if (printVersion(lastText(scanned, versionFlag) ?? "false", stdout)) return done;
+    verbosity = Number(lastText(scanned, verbosityFlag) ?? 0);
+    return await command.run(contextOf({ ...scanned, operands }, verbosity, surroundings));
+  } catch (error) {
+    stderr.write(`Error: ${describeError(error)}\n`);
+    if (verbosity >= 6) stderr.write(`${describeStack(error)}\n`);
+    return error instanceof UsageError ? command.usageExitCode ?? wrongUsage : failed;
+  }
+}
+
+function withGlobal(own: readonly Flag[]): readonly Flag[] {
+  return [...own, ...globalFlags.filter(({ name }) => !own.some((flag) => flag.name === name))];
+}
+
+function lastText(scanned: ScannedFlags, flag: Flag): string | undefined {
+  return scanned.given.get(flag.name)?.at(-1);
+}
+
+function checkOperands(wanted: readonly Operand[], given: readonly string[]): void {
+  const missing = wanted[given.length];
+  if (missing && !missing.optional) throw new UsageError(`Missing ${missing.name}`);
+  if (given.length > wanted.length && !wanted.at(-1)?.repeated) {
+    throw new UsageError(
+      `Unexpected argument "${given[wanted.length]}"; a command stands before its flags`,
+    );
+  }
+}
+
+/** Getters, because asking for the signal changes what Ctrl-C does. */
+function contextOf(
+  scanned: ScannedFlags,
+  verbosity: number,
+  surroundings: Surroundings,
+): CommandContext {
+  const { stdin, stdout, stderr, pid, env } = surroundings;
+  return {
+    stdin,
+    stdout,
+    stderr,
+    pid,
+    env,
+    get signal() {
+      return surroundings.signal;
+    },
+    arguments: {
+      get: (flag) => flag.value(scanned.given.get(flag.name) ?? []),
+      has: (flag) => scanned.given.has(flag.name),
+      ...scanned,
+    },
+    logger: new Klog({
+      format: lastText(scanned, loggingFormatFlag) === "json" ? "json" : "text",
+      verbosity,
+      pid,
+      write: (line) => stderr.write(line),
+    }),
+  };
+}
