@@ -1,0 +1,96 @@
+/** The nf_tables socket itself. The worker runs one of these; tools and tests use it in their own thread. */
+import { Errno } from "../errno.ts";
+import { NetlinkError } from "../netlink/errors.ts";
+import { MessageType, type NetlinkAnswer, readAnswer, readMessages } from "../netlink/messages.ts";
+import { dump, transact } from "../netlink/request.ts";
+import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
+import { compareElementLists, type ListDifference } from "./compare_elements.ts";
+import { joinElementLists } from "./element_cursor.ts";
+import type { CommitResult, NftQuery, NftTransport } from "./transport.ts";
+import { genmsg } from "./wire.ts";
+
+/** Each refused message answers by itself: room for tens of thousands. */
+const RECEIVE_BUFFER_BYTES = 32 << 20;
+const COMMIT = "commit nf_tables changes";
+
+/** Speaks to the kernel in the calling thread; every promise it returns is settled already. */
+export class DirectTransport implements NftTransport {
+  readonly #socket: NetlinkSocket;
+
+  /** Opens the socket in the network namespace of this thread. Throws `NetlinkError`. */
+  constructor() {
+    this.#socket = new NetlinkSocket({
+      protocol: NetlinkProtocol.netfilter,
+      receiveBufferBytes: RECEIVE_BUFFER_BYTES,
+    });
+  }
+
+  commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult> {
+    return settle(() => {
+      this.#drain();
+      this.#socket.send(bytes, COMMIT);
+      return { bytes, refusals: this.#refusals() };
+    });
+  }
+
+  query(query: NftQuery): Promise<readonly Uint8Array[]> {
+    return settle(() => this.#payloads(query));
+  }
+
+  compare(query: NftQuery, desired: Uint8Array<ArrayBuffer>): Promise<ListDifference> {
+    return settle(() => compareElementLists(joinElementLists(this.#payloads(query)), desired));
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #payloads({ op, type, nfproto, names, dump: whole }: NftQuery): Uint8Array[] {
+    const request = {
+      op,
+      type,
+      family: genmsg(nfproto),
+      attributes: (writer: { string(type: number, value: string): void }) => {
+        for (const [attribute, name] of names) writer.string(attribute, name);
+      },
+    };
+    if (!whole) return transact(this.#socket, request).map(({ payload }) => payload);
+    return dump<Uint8Array[]>(this.#socket, request, {
+      start: () => [],
+      add: (payloads, { payload }) => payloads.push(payload.slice()),
+    });
+  }
+
+  /** What an interrupted request left behind must not be taken for an answer to this one. */
+  #drain(): void {
+    while (this.#socket.receiveQueued(COMMIT) !== undefined);
+  }
+
+  /**
+   * The kernel has queued every refusal when `send` returns. It acknowledges a successful batch on
+   * new kernels only, so success is the absence of refusals; lost refusals are seen as ENOBUFS.
+   */
+  #refusals(): NetlinkAnswer[] {
+    const refusals: NetlinkAnswer[] = [];
+    for (;;) {
+      const datagram = this.#socket.receiveQueued(COMMIT);
+      if (!datagram) return refusals;
+      for (const message of readMessages(datagram)) {
+        if (message.type === MessageType.overrun) {
+          throw new NetlinkError({ op: COMMIT, errno: Errno.ENOBUFS });
+        }
+        if (message.type !== MessageType.error) continue;
+        const answer = readAnswer(message);
+        if (answer.errno !== 0) refusals.push(answer);
+      }
+    }
+  }
+}
+
+function settle<T>(action: () => T): Promise<T> {
+  try {
+    return Promise.resolve(action());
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}

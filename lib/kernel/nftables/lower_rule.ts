@@ -1,0 +1,341 @@
+/**
+ * Lowers statements to expressions, in exactly the sequences that `nft` 1.0.6 makes of the same text
+ * and can print again. A sequence that works in the kernel but that nft cannot print makes it abort,
+ * and with it every other tool of the node that lists rules.
+ */
+import { assertNever } from "../../base/assert_never.ts";
+import {
+  type AnonymousElement,
+  type AnonymousSet,
+  CmpOp,
+  CtKey,
+  type Expression,
+  Fib,
+  MetaKey,
+  NatFlag,
+  type Register,
+  RejectType,
+} from "./expressions.ts";
+import { compareBytes, increment } from "./bytes.ts";
+import { type FamilyFacts, familyFacts } from "./family.ts";
+import { fieldLayout, writeFields } from "./fields.ts";
+import { haveIntervals, type LiteralRange, literalRanges } from "./literals.ts";
+import type {
+  NftFamily,
+  NftField,
+  NftFieldType,
+  NftRule,
+  NftSelector,
+  NftStatement,
+  NftVerdict,
+} from "./operations.ts";
+
+const CT_STATE_NEW = 8;
+const CT_STATUS_DNAT = 0x20;
+const RTN_LOCAL = 2;
+const INTERFACE_NAME_BYTES = 16;
+const TRANSPORT_DPORT = { base: "transport", offset: 2, length: 2 } as const;
+const TCP = Uint8Array.of(6);
+
+/** The rule's expressions in order. Throws for a statement that cannot be said. */
+export function lowerRule(rule: NftRule, family: NftFamily): readonly Expression[] {
+  const facts = familyFacts(family);
+  return rule.statements.flatMap((statement, i) => {
+    const before = rule.statements.slice(0, i);
+    return lowerStatement(statement, { facts, before });
+  });
+}
+
+/** The field type that a selector yields. */
+export function selectorType(selector: NftSelector): NftFieldType {
+  switch (selector) {
+    case "saddr":
+    case "daddr":
+      return "addr";
+    case "l4proto":
+      return "inet_proto";
+    case "dport":
+      return "inet_service";
+    default:
+      return "index";
+  }
+}
+
+/** Whether the statement lets TCP through and nothing else. */
+export function matchesTcpOnly(statement: NftStatement): boolean {
+  return statement.kind === "match" && !statement.not && statement.select.length === 1 &&
+    statement.select[0] === "l4proto" && "values" in statement.in &&
+    statement.in.values.length === 1 && statement.in.values[0] === "tcp";
+}
+
+interface Context {
+  readonly facts: FamilyFacts;
+  /** The statements before this one. */
+  readonly before: readonly NftStatement[];
+}
+
+function lowerStatement(statement: NftStatement, { facts, before }: Context): Expression[] {
+  switch (statement.kind) {
+    case "match":
+      return "set" in statement.in
+        ? [
+          ...load(statement.select, facts),
+          lookupNamed(statement.in.set, { not: statement.not === true }),
+        ]
+        : lowerLiteralMatch(statement.select, statement.in.values, {
+          facts,
+          not: statement.not === true,
+        });
+    case "match-interface":
+      return [
+        { kind: "meta", key: MetaKey.iifname, into: 1 },
+        cmp(statement.not === true, interfaceName(statement.name, statement.prefix === true)),
+      ];
+    case "match-local":
+      return [
+        { kind: "fib", flags: Fib[statement.select], into: 1 },
+        { kind: "cmp", op: CmpOp.eq, from: 1, data: u32(RTN_LOCAL) },
+      ];
+    case "match-ct-new":
+      return [{ kind: "ct", key: CtKey.state, into: 1 }, ...anyBitOf(CT_STATE_NEW)];
+    case "match-ct-dnat":
+      return [{ kind: "ct", key: CtKey.status, into: 1 }, ...anyBitOf(CT_STATUS_DNAT)];
+    case "match-mark":
+      return [{ kind: "meta", key: MetaKey.mark, into: 1 }, ...anyBitOf(statement.mask)];
+    case "set-mark-or":
+      return changeMark(~statement.mask, statement.mask);
+    case "set-mark-xor":
+      return changeMark(0xffffffff, statement.mask);
+    case "verdict":
+      return [{ kind: "verdict", verdict: statement.verdict }];
+    case "vmap":
+      return [...load(statement.select, facts), lookupNamed(statement.map, { into: 0 })];
+    case "random-verdict":
+      return lowerRandomVerdict(statement.verdicts, facts.name);
+    case "update-set":
+      return [...load([statement.select], facts), {
+        kind: "update-set",
+        set: statement.set,
+        key: 1,
+      }];
+    case "dnat":
+      return lowerDnat(statement, facts);
+    case "dnat-map":
+      return [
+        ...load(statement.select, facts),
+        lookupNamed(statement.map, { into: 1 }),
+        dnat(facts, registerAt(facts.addressBytes)),
+      ];
+    case "dnat-same":
+      return [...load(["daddr"], facts), dnat(facts, undefined)];
+    case "masquerade":
+      return [{ kind: "masq", flags: statement.fullyRandom ? NatFlag.fullyRandom : 0 }];
+    case "reject":
+      return lowerReject(statement.tcpReset === true, { facts, before });
+    default:
+      return assertNever(statement);
+  }
+}
+
+/** Loads the selectors side by side, each at a multiple of 4 bytes. */
+function load(select: readonly NftSelector[], facts: FamilyFacts): Expression[] {
+  let offset = 0;
+  return select.map((selector) => {
+    const into = registerAt(offset);
+    const isAddress = selector === "saddr" || selector === "daddr";
+    offset += isAddress ? facts.addressBytes : 4;
+    return loadOne(selector, { into, facts });
+  });
+}
+
+function loadOne(
+  selector: NftSelector,
+  { into, facts }: { readonly into: Register; readonly facts: FamilyFacts },
+): Expression {
+  switch (selector) {
+    case "saddr":
+    case "daddr": {
+      const offset = selector === "saddr" ? facts.saddrOffset : facts.daddrOffset;
+      return { kind: "payload", base: "network", offset, length: facts.addressBytes, into };
+    }
+    case "l4proto":
+      return { kind: "meta", key: MetaKey.l4proto, into };
+    case "dport":
+      return { kind: "payload", ...TRANSPORT_DPORT, into };
+    default:
+      return { kind: "numgen", modulus: selector.numgenModulus, into };
+  }
+}
+
+/** The register that starts so many bytes behind register 1. */
+function registerAt(offset: number): Register {
+  return offset % 16 === 0 ? 1 + offset / 16 : 8 + offset / 4;
+}
+
+function lookupNamed(
+  name: string,
+  { into, not = false }: { readonly into?: Register; readonly not?: boolean },
+): Expression {
+  const target = { kind: "named", name } as const;
+  return { kind: "lookup", target, from: 1, ...(into !== undefined && { into }), not };
+}
+
+function cmp(not: boolean, data: Uint8Array): Expression {
+  return { kind: "cmp", op: not ? CmpOp.neq : CmpOp.eq, from: 1, data };
+}
+
+function anyBitOf(mask: number): Expression[] {
+  return [
+    { kind: "bitwise", from: 1, into: 1, mask: u32(mask), xor: u32(0) },
+    { kind: "cmp", op: CmpOp.neq, from: 1, data: u32(0) },
+  ];
+}
+
+function changeMark(mask: number, xor: number): Expression[] {
+  return [
+    { kind: "meta", key: MetaKey.mark, into: 1 },
+    { kind: "bitwise", from: 1, into: 1, mask: u32(mask), xor: u32(xor) },
+    { kind: "meta-set", key: MetaKey.mark, from: 1 },
+  ];
+}
+
+function lowerLiteralMatch(
+  select: readonly NftSelector[],
+  values: readonly NftField[],
+  { facts, not }: { readonly facts: FamilyFacts; readonly not: boolean },
+): Expression[] {
+  const [selector] = select;
+  const field = selectorType(selector);
+  if (select.length !== 1 || field === "index") {
+    throw new TypeError("Cannot encode rule: literal values take one selector of the packet");
+  }
+  const layout = fieldLayout([field], facts.name);
+  const ranges = literalRanges(layout, values);
+  const loaded = loadOne(selector, { into: 1, facts });
+  if (ranges.length === 1) return compareWithRange(loaded, ranges[0], not);
+  const set: AnonymousSet = {
+    keyField: field,
+    keyTypeId: layout.typeId,
+    keyBytes: layout.bytes,
+    isVerdictMap: false,
+    ...(haveIntervals(ranges)
+      ? { interval: true, elements: ranges.flatMap(intervalElements) }
+      : { interval: false, elements: ranges.map(({ first }) => ({ key: first })) }),
+  };
+  return [loaded, { kind: "lookup", target: { kind: "anonymous", set }, from: 1, not }];
+}
+
+/** One value: compared whole, by its leading bytes, by a mask, or (no CIDR) by both bounds. */
+function compareWithRange(loaded: Expression, range: LiteralRange, not: boolean): Expression[] {
+  const { first, last } = range;
+  if (compareBytes(first, last) === 0) return [loaded, cmp(not, first)];
+  const mask = first.map((byte, i) => ~(byte ^ last[i]) & 0xff);
+  const isPrefix = first.every((byte, i) => (byte & ~mask[i] & 0xff) === 0) &&
+    last.every((byte, i) => (byte & ~mask[i] & 0xff) === (~mask[i] & 0xff)) &&
+    isPrefixMask(mask);
+  if (!isPrefix) return compareBounds(loaded, range, not);
+  const wholeBytes = mask.findIndex((byte) => byte !== 0xff);
+  const isWhole = wholeBytes > 0 && mask[wholeBytes] === 0;
+  if (isWhole && loaded.kind === "payload") {
+    return [{ ...loaded, length: wholeBytes }, cmp(not, first.slice(0, wholeBytes))];
+  }
+  const xor = new Uint8Array(mask.length);
+  return [loaded, { kind: "bitwise", from: 1, into: 1, mask, xor }, cmp(not, first)];
+}
+
+function compareBounds(loaded: Expression, range: LiteralRange, not: boolean): Expression[] {
+  if (not) return [loaded, { kind: "range-not", from: 1, first: range.first, last: range.last }];
+  return [
+    loaded,
+    { kind: "cmp", op: CmpOp.gte, from: 1, data: range.first },
+    { kind: "cmp", op: CmpOp.lte, from: 1, data: range.last },
+  ];
+}
+
+/** Ones, then zeroes. */
+function isPrefixMask(mask: Uint8Array): boolean {
+  let ended = false;
+  for (const byte of mask) {
+    if (ended && byte !== 0) return false;
+    const hostBits = ~byte & 0xff;
+    if ((hostBits & (hostBits + 1)) !== 0) return false;
+    if (byte !== 0xff) ended = true;
+  }
+  return true;
+}
+
+/** A start element and, unless the interval reaches the highest address, one behind its end. */
+function intervalElements({ first, last }: LiteralRange): AnonymousElement[] {
+  const end = last.slice();
+  if (!increment(end)) return [{ key: first, isOpen: true }];
+  return [{ key: first }, { key: end, isEnd: true }];
+}
+
+function lowerRandomVerdict(verdicts: readonly NftVerdict[], family: NftFamily): Expression[] {
+  const layout = fieldLayout(["index"], family);
+  const elements = verdicts.map((verdict, index) => {
+    const key = new Uint8Array(layout.bytes);
+    writeFields(layout, [index], key);
+    return { key, verdict };
+  });
+  const set: AnonymousSet = {
+    keyField: "index",
+    keyTypeId: layout.typeId,
+    keyBytes: layout.bytes,
+    interval: false,
+    isVerdictMap: true,
+    elements,
+  };
+  return [
+    { kind: "numgen", modulus: verdicts.length, into: 1 },
+    { kind: "lookup", target: { kind: "anonymous", set }, from: 1, into: 0, not: false },
+  ];
+}
+
+function lowerDnat(
+  target: { readonly address: string; readonly port: number },
+  facts: FamilyFacts,
+): Expression[] {
+  const address = new Uint8Array(facts.addressBytes);
+  writeFields(fieldLayout(["addr"], facts.name), [target.address], address);
+  const port = new Uint8Array(2);
+  writeFields(fieldLayout(["inet_service"], facts.name), [target.port], port);
+  return [
+    { kind: "immediate", into: 1, data: address },
+    { kind: "immediate", into: 2, data: port },
+    dnat(facts, 2),
+  ];
+}
+
+function dnat(facts: FamilyFacts, port: Register | undefined): Expression {
+  const flags = NatFlag.address | (port === undefined ? 0 : NatFlag.port);
+  const { nfproto } = facts;
+  return { kind: "dnat", nfproto, address: 1, ...(port !== undefined && { port }), flags };
+}
+
+/** A reset answers TCP only, so nft puts the match before it where the rule has none. */
+function lowerReject(tcpReset: boolean, { facts, before }: Context): Expression[] {
+  if (!tcpReset) {
+    return [{ kind: "reject", type: RejectType.icmpUnreachable, code: facts.portUnreachable }];
+  }
+  const reset: Expression = { kind: "reject", type: RejectType.tcpReset, code: 0 };
+  if (before.some(matchesTcpOnly)) return [reset];
+  return [{ kind: "meta", key: MetaKey.l4proto, into: 1 }, cmp(false, TCP), reset];
+}
+
+/** A whole name is padded to the kernel's size; a prefix compares its own letters. */
+function interfaceName(name: string, isPrefix: boolean): Uint8Array {
+  if (!/^[^\s"/]{1,15}$/.test(name)) {
+    throw new RangeError(`Cannot encode rule: "${name}" is no interface name`);
+  }
+  const bytes = new TextEncoder().encode(name);
+  if (isPrefix) return bytes;
+  const padded = new Uint8Array(INTERFACE_NAME_BYTES);
+  padded.set(bytes);
+  return padded;
+}
+
+/** Marks and flags are in host order. */
+function u32(value: number): Uint8Array {
+  return Uint8Array.of(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24);
+}

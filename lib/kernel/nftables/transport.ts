@@ -1,0 +1,37 @@
+/**
+ * How bytes reach the kernel: in a worker for the program, in this thread for tools and tests. A
+ * commit runs as a whole inside one system call, up to some tens of milliseconds for a large batch;
+ * the event loop must not wait for it.
+ */
+import type { NetlinkAnswer } from "../netlink/messages.ts";
+import type { ListDifference } from "./compare_elements.ts";
+
+/** A question to nf_tables; its `names` are string attributes, by number. */
+export interface NftQuery {
+  /** Completes "Cannot …". */
+  readonly op: string;
+  readonly type: number;
+  readonly nfproto: number;
+  readonly names: readonly (readonly [attribute: number, name: string])[];
+  /** Ask for all, or for the one that the names identify. */
+  readonly dump: boolean;
+}
+
+/** A batch that was sent: its bytes are back. */
+export interface CommitResult {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The refusals, in the kernel's order; empty when the batch was applied. */
+  readonly refusals: readonly NetlinkAnswer[];
+}
+
+/** Owns one nf_tables socket. Calls are done one after the other, in order. */
+export interface NftTransport {
+  /** Hands over the bytes of a batch. */
+  commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult>;
+  /** Payloads of the answers (`struct nfgenmsg` and attributes). Throws `NetlinkError`. */
+  query(query: NftQuery): Promise<readonly Uint8Array[]>;
+  /** Dumps a set's elements and compares them with a list of elements, which it takes over. */
+  compare(query: NftQuery, desired: Uint8Array<ArrayBuffer>): Promise<ListDifference>;
+  /** Closes the socket; later calls fail. */
+  close(): void;
+}

@@ -1,0 +1,101 @@
+/** The nf_tables socket in a worker of its own: the program's transport. */
+import { NetlinkError } from "../netlink/errors.ts";
+import type { ListDifference } from "./compare_elements.ts";
+import type { CommitResult, NftQuery, NftTransport } from "./transport.ts";
+import { unpackPayloads, type WorkerAnswer, type WorkerRequest } from "./worker_messages.ts";
+import { workerUrl } from "./worker_url.ts";
+
+interface Pending {
+  resolve(answer: WorkerAnswer): void;
+  reject(error: Error): void;
+}
+
+/** Forwards to a worker; buffers are handed over, not copied. */
+export class WorkerTransport implements NftTransport {
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  #nextId = 1;
+  #broken: Error | undefined;
+
+  /**
+   * Starts a worker and opens its socket, in the network namespace in which this thread is now.
+   * Throws `NetlinkError` where the kernel refuses.
+   */
+  static async open(): Promise<WorkerTransport> {
+    const transport = new WorkerTransport();
+    try {
+      await transport.#ask((id) => ({ kind: "open", id }));
+      return transport;
+    } catch (error) {
+      transport.close();
+      throw error;
+    }
+  }
+
+  private constructor() {
+    this.#worker = new Worker(workerUrl(import.meta.url), { type: "module", name: "nf_tables" });
+    this.#worker.onmessage = ({ data }: MessageEvent<WorkerAnswer>) => this.#answered(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      this.#breakWith(new Error(`Cannot go on with nf_tables: its worker died: ${event.message}`));
+    };
+  }
+
+  async commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult> {
+    const answer = await this.#ask((id) => ({ kind: "commit", id, bytes }), [bytes.buffer]);
+    if (answer.kind !== "committed") throw unexpected(answer);
+    return answer.result;
+  }
+
+  async query(query: NftQuery): Promise<readonly Uint8Array[]> {
+    const answer = await this.#ask((id) => ({ kind: "query", id, query }));
+    if (answer.kind !== "payloads") throw unexpected(answer);
+    return unpackPayloads(answer.payloads);
+  }
+
+  async compare(query: NftQuery, desired: Uint8Array<ArrayBuffer>): Promise<ListDifference> {
+    const answer = await this.#ask((id) => ({ kind: "compare", id, query, desired }), [
+      desired.buffer,
+    ]);
+    if (answer.kind !== "compared") throw unexpected(answer);
+    return answer.difference;
+  }
+
+  /** Ends the worker. A commit that the kernel has begun is applied or refused as a whole all the same. */
+  close(): void {
+    this.#breakWith(new Error("Cannot use nf_tables: it was closed"));
+    this.#worker.terminate();
+  }
+
+  #ask(
+    request: (id: number) => WorkerRequest,
+    transfer: Transferable[] = [],
+  ): Promise<WorkerAnswer> {
+    if (this.#broken) return Promise.reject(this.#broken);
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      this.#worker.postMessage(request(id), transfer);
+    });
+  }
+
+  #answered(answer: WorkerAnswer): void {
+    const pending = this.#pending.get(answer.id);
+    this.#pending.delete(answer.id);
+    if (answer.kind !== "failed") return pending?.resolve(answer);
+    const { failure } = answer;
+    pending?.reject(
+      failure.kind === "netlink" ? new NetlinkError(failure.options) : new Error(failure.message),
+    );
+  }
+
+  #breakWith(error: Error): void {
+    this.#broken ??= error;
+    for (const { reject } of this.#pending.values()) reject(this.#broken);
+    this.#pending.clear();
+  }
+}
+
+function unexpected(answer: WorkerAnswer): Error {
+  return new TypeError(`Unexpected answer "${answer.kind}" of the nf_tables worker`);
+}
