@@ -84,6 +84,8 @@ export async function writeFileAtomically(path: string, content: string): Promis
   const target = await linkTarget(path);
   const beside = `${target}.${crypto.randomUUID()}.part`;
   try {
+    // A device such as /dev/null, or a pipe, must not be replaced by a file.
+    if (await isSpecial(target)) return await Deno.writeTextFile(target, content);
     const mode = await modeOf(target);
     await Deno.writeTextFile(beside, content, {
       createNew: true,
@@ -131,6 +133,16 @@ async function linkTarget(path: string): Promise<string> {
   } catch {
     // There is nothing yet, or the write below says why it cannot be reached.
     return path;
+  }
+}
+
+async function isSpecial(path: string): Promise<boolean> {
+  try {
+    const { isFile, isDirectory } = await Deno.stat(path);
+    return !isFile && !isDirectory;
+  } catch {
+    // There is nothing yet, or the write says why it cannot be reached.
+    return false;
   }
 }
 
