@@ -29,6 +29,8 @@ export interface KlogOptions {
 }
 
 interface Entry {
+  /** The message as it is, without quotation marks in the text format. */
+  readonly plain?: boolean;
   readonly severity: "I" | "W" | "E";
   readonly level: number;
   readonly message: string;
@@ -77,6 +79,13 @@ export class Klog implements Logger {
     this.#write({ severity: "I", level, message, values, caller });
   }
 
+  /** A verbose record that is text and nothing else, for lines that others search for. */
+  verboseText(level: number, message: string): void {
+    if (level > this.#verbosity) return;
+    const caller = callerOf(this.verboseText);
+    this.#write({ severity: "I", level, message, values: {}, caller, plain: true });
+  }
+
   warning(message: string, values: LogValues = {}): void {
     this.#write({ severity: "W", level: 0, message, values, caller: callerOf(this.warning) });
   }
@@ -118,7 +127,7 @@ function textLine(entry: Entry, time: number, pid: number): string {
   const file = entry.caller.slice(entry.caller.lastIndexOf("/") + 1);
   const values = Object.entries(entry.values).map(([key, value]) => textValue(key, value)).join("");
   const head = `${entry.severity}${day} ${clock}.${micros} ${String(pid).padStart(7)} ${file}]`;
-  return `${head} ${JSON.stringify(entry.message)}${values}\n`;
+  return `${head} ${entry.plain ? entry.message : JSON.stringify(entry.message)}${values}\n`;
 }
 
 /** Several lines are shown as they are, as klog does: key=<, each line after a tab, and ` >`. */

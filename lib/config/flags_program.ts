@@ -27,7 +27,7 @@ export const writeConfigToFlag = runFlag({
   fallback: "",
 });
 
-export const writeConfigVersionFlag = runFlag({
+export const writeConfigVersionFlag = runFlag<typeof configVersions[number]>({
   name: "write-config-version",
   type: values.oneOf("version", configVersions),
   scope: "own",
