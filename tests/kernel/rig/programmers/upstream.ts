@@ -15,6 +15,7 @@ import type { Programmer, RunningProxy } from "../programmer.ts";
 /** The node's number on the control plane's network. */
 const NODE_INDEX = 77;
 const SYNC_DEADLINE_MS = 30_000;
+const REST_MS = 800;
 
 /** The program to run; undefined when nobody built it. */
 export function findUpstreamProxy(): string | undefined {
@@ -64,7 +65,7 @@ export class UpstreamProgrammer implements Programmer, AsyncDisposable {
       stdout: "null",
       stderr: "null",
     }).spawn();
-    await untilHealthy(cluster);
+    await untilReady(cluster);
     return {
       apply: async (manifests) => {
         for (const manifest of manifests) await this.#put(manifest);
@@ -138,22 +139,26 @@ function configuration(folder: string, setup: Setup): string {
   });
 }
 
-async function untilHealthy(cluster: Cluster): Promise<void> {
+/**
+ * Upstream says it is healthy before its first sync, syncs each family by itself, and learns of zone
+ * and service ranges a little later: its tables are ready when they are there and rest.
+ */
+async function untilReady(cluster: Cluster): Promise<void> {
   const deadline = Date.now() + SYNC_DEADLINE_MS;
-  let last = "";
+  let before = "";
+  let restingSince = Infinity;
   while (Date.now() < deadline) {
-    // Upstream says it is healthy before its first sync; its chains of the last family tell.
-    const listing = await cluster.tryRun("node", [
-      "nft",
-      "-t",
-      "list",
-      "table",
-      "ip6",
-      "kube-proxy",
-    ]);
-    last = listing.stderr;
-    if (listing.code === 0 && listing.stdout.includes("service-")) return;
+    const listings = await Promise.all(
+      ["ip", "ip6"].map((family) =>
+        cluster.tryRun("node", ["nft", "-s", "list", "table", family, "kube-proxy"])
+      ),
+    );
+    const complete = listings.every(({ stdout }) => /service-[^-]+-shop/.test(stdout));
+    const now = listings.map(({ stdout }) => stdout).join("");
+    if (!complete || now !== before) restingSince = Date.now();
+    if (Date.now() - restingSince > REST_MS) return;
+    before = now;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`Cannot start upstream's kube-proxy: no rules: ${last}`);
+  throw new Error(`Cannot start upstream's kube-proxy: its tables do not come to rest`);
 }

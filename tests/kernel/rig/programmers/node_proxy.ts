@@ -1,0 +1,137 @@
+/**
+ * The program's trackers and its nftables writer in a process of their own inside the node's
+ * namespace, driven line by line: what a sync does is known the moment it is done. No watcher, no
+ * timer, no command line.
+ */
+import { systemClock } from "../../../../lib/base/clock.ts";
+import { ipFamilies } from "../../../../lib/base/ip_family.ts";
+import { openNftablesInThread } from "../../../../lib/kernel/nftables/netlink_nftables.ts";
+import { readEndpointSlice } from "../../../../lib/kube/json/endpoint_slice.ts";
+import { readNode } from "../../../../lib/kube/json/node.ts";
+import { readService } from "../../../../lib/kube/json/service.ts";
+import { readServiceCIDR } from "../../../../lib/kube/json/service_cidr.ts";
+import type { ObjectChange } from "../../../../lib/kube/object_batch.ts";
+import type { ApiObject } from "../../../../lib/kube/objects.ts";
+import { ClusterState } from "../../../../lib/trackers/cluster_state.ts";
+import { NftablesWriter } from "../../../../lib/writers/nftables/writer.ts";
+import { podCIDRs } from "../../../scenarios/addresses.ts";
+import type { Manifest } from "../../../scenarios/manifests.ts";
+import type { Setup } from "../../../scenarios/setups.ts";
+import { TextLineStream } from "../lines.ts";
+import type { ProxyAnswer, ProxyRequest } from "./node_proxy_protocol.ts";
+
+/** Both families of one node. */
+class NodeProxy implements Disposable {
+  readonly #state: ClusterState;
+  readonly #nftables = openNftablesInThread();
+  readonly #writers = new Map(ipFamilies.map((family) => [
+    family,
+    new NftablesWriter({
+      family,
+      nftables: this.#nftables,
+      masqueradeBit: 14,
+      clock: systemClock,
+    }),
+  ]));
+  #synced = false;
+
+  constructor(setup: Setup) {
+    this.#state = new ClusterState({
+      families: ipFamilies,
+      nodeName: "node",
+      bindAddress: "",
+      masqueradeAll: setup.masqueradeAll,
+      localTraffic: setup.detectLocal === "none"
+        ? { kind: "none" }
+        : { kind: "cluster-cidr", clusterCIDRs: Object.values(podCIDRs) },
+      nodePortAddresses: [setup.nodePortAddresses],
+      startedMs: 0,
+    });
+    this.#state.setInterfaceAddresses(
+      Deno.networkInterfaces().map(({ address }) => address),
+    );
+  }
+
+  /** Answers how many messages went to the kernel. */
+  async handle({ apply, remove }: ProxyRequest): Promise<ProxyAnswer> {
+    for (const manifest of apply) this.#applyManifest(manifest);
+    for (const manifest of remove) this.#removeManifest(manifest);
+    let written = 0;
+    const notices: string[] = [];
+    for (const [family, state] of this.#state.families) {
+      const { snapshot, changes } = state.take();
+      const writer = this.#writers.get(family);
+      if (writer === undefined) continue;
+      const report = await writer.sync(
+        snapshot,
+        this.#synced ? changes : { kind: "all" },
+        new AbortController().signal,
+      );
+      state.commit();
+      written += report.written;
+      notices.push(...report.notices.map((notice) => notice.message));
+    }
+    this.#synced = true;
+    return { kind: "synced", written, notices };
+  }
+
+  [Symbol.dispose](): void {
+    this.#nftables[Symbol.dispose]();
+  }
+
+  #applyManifest(manifest: Manifest): void {
+    switch (manifest.kind) {
+      case "Service": {
+        const object = readService(manifest);
+        // Sources leave out what another proxy owns.
+        if (!object.otherProxy) this.#state.applyServices(upsert(object));
+        return;
+      }
+      case "EndpointSlice": {
+        const object = readEndpointSlice(manifest);
+        if (!object.otherProxy) this.#state.applyEndpointSlices(upsert(object));
+        return;
+      }
+      case "Node":
+        return void this.#state.applyNodes(upsert(readNode(manifest)));
+      case "ServiceCIDR":
+        return void this.#state.applyServiceCIDRs(upsert(readServiceCIDR(manifest)));
+      default:
+        throw new TypeError(`Cannot apply a "${manifest.kind}"`);
+    }
+  }
+
+  #removeManifest({ kind, metadata }: Manifest): void {
+    const change = {
+      kind: "delete" as const,
+      namespace: metadata.namespace ?? "",
+      name: metadata.name,
+    };
+    const batch = { kind: "changes" as const, changes: [change] };
+    if (kind === "Service") this.#state.applyServices(batch);
+    else if (kind === "EndpointSlice") this.#state.applyEndpointSlices(batch);
+    else throw new TypeError(`Cannot remove a "${kind}"`);
+  }
+}
+
+function upsert<T extends ApiObject>(object: T) {
+  const change: ObjectChange<T> = { kind: "upsert", object };
+  return { kind: "changes" as const, changes: [change] };
+}
+
+async function main(): Promise<void> {
+  let proxy: NodeProxy | undefined;
+  for await (const line of Deno.stdin.readable.pipeThrough(new TextLineStream())) {
+    const request: ProxyRequest = JSON.parse(line);
+    proxy ??= new NodeProxy(request.setup);
+    const answer: ProxyAnswer = await proxy.handle(request)
+      .catch((error) => ({
+        kind: "failed",
+        message: error instanceof Error ? `${error.message}\n${error.stack}` : String(error),
+      }));
+    Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(answer)}\n`));
+  }
+  proxy?.[Symbol.dispose]();
+}
+
+await main();

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { ipFamilies } from "../../lib/base/ip_family.ts";
+import { describeWrong, runFates } from "../kernel/rig/fates.ts";
+import { findUpstreamProxy, UpstreamProgrammer } from "../kernel/rig/programmers/upstream.ts";
+import { createShopCluster, deleteProxyTables } from "../kernel/rig/shop_cluster.ts";
+import { listProxyTable, traceFates } from "../kernel/rig/traced_fates.ts";
+import { clusterManifests } from "../scenarios/manifests.ts";
+import { setups } from "../scenarios/setups.ts";
+import { shopFates } from "../scenarios/shop_fates.ts";
+import { shopServices } from "../scenarios/shop_services.ts";
+
+const binary = findUpstreamProxy();
+
+Deno.test({
+  name: binary
+    ? "upstream's proxy agrees with every row of the table of fates"
+    : "upstream's proxy agrees with the table of fates (no kube-proxy: see scripts/controlplane-tools)",
+  ignore: binary === undefined,
+  fn: async (test) => {
+    assert.ok(binary);
+    await using cluster = await createShopCluster();
+    await using programmer = await UpstreamProgrammer.create(binary);
+    for (const setup of setups) {
+      await test.step(setup.name, async () => {
+        await using _proxy = await programmer.start(cluster, {
+          manifests: clusterManifests(shopServices),
+          setup,
+        });
+        for (const family of ipFamilies) {
+          const options = { services: shopServices, rows: shopFates, setup, family };
+          assert.equal(describeWrong(await runFates(cluster, options)), "");
+          // The tracer is judged by the same rules and packets.
+          const listed = await listProxyTable(cluster, family);
+          assert.equal(describeWrong(traceFates(listed, options)), "");
+        }
+      });
+      await deleteProxyTables(cluster);
+    }
+  },
+});
