@@ -1,0 +1,47 @@
+/**
+ * Commits batches of one table and keeps count of the ruleset's generation, which moves by one with
+ * every commit of anybody. While it is what our own commits make it, nobody else can have changed
+ * the table, and there is nothing to read.
+ */
+import type { Nftables } from "../../kernel/nftables/nftables.ts";
+import type { NftOperation, NftTable } from "../../kernel/nftables/operations.ts";
+
+export class Committer {
+  readonly #nftables: Nftables;
+  readonly #table: NftTable;
+  #expected: number | undefined;
+  #written = 0;
+
+  constructor(nftables: Nftables, table: NftTable) {
+    this.#nftables = nftables;
+    this.#table = table;
+  }
+
+  /** How many operations were committed. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** One atomic batch; an empty one does nothing. */
+  async commit(operations: readonly NftOperation[], signal: AbortSignal): Promise<void> {
+    if (operations.length === 0) return;
+    await this.#nftables.commit(this.#table, operations, { signal });
+    this.#written += operations.length;
+    if (this.#expected !== undefined) this.#expected++;
+  }
+
+  /** The generation to remember by `agree` once what is read from now on turns out to be right. */
+  async generation(): Promise<number> {
+    return await this.#nftables.generation();
+  }
+
+  /** The table was as it should be at this generation. */
+  agree(generation: number): void {
+    this.#expected = generation;
+  }
+
+  /** Whether anybody else committed anything since. */
+  async isMoved(): Promise<boolean> {
+    return await this.#nftables.generation() !== this.#expected;
+  }
+}

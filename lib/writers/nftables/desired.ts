@@ -1,0 +1,67 @@
+/** What the table shall be, whatever it is now. */
+import type { NftElement } from "../../kernel/nftables/operations.ts";
+import type { ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
+import { type Contribution, contributionOf, contributionOfSettings } from "./contribution.ts";
+import { elementKey, listOf } from "./elements.ts";
+import type { RuleContext } from "./rules/statements.ts";
+import { isShared, type SetName } from "./sets.ts";
+
+/** How many elements a batch holds at most, but for a single Service with more. */
+export const elementsPerBatch = 20_000;
+/** How many service ports a batch holds at most. */
+const servicesPerBatch = 1_000;
+
+/** What the table shall be. */
+export interface Desired {
+  readonly context: RuleContext;
+  /** The service ports, in groups that are written together. */
+  readonly groups: readonly (readonly ServicePort[])[];
+}
+
+/** All elements that shall be in the table, each once. */
+export function wantedElements({ context, groups }: Desired): Map<SetName, NftElement[]> {
+  const wanted = new Map<SetName, NftElement[]>();
+  const seen = new Set<string>();
+  const collect = ({ elements }: Contribution) => {
+    for (const [set, list] of elements) {
+      const target = listOf(wanted, set);
+      for (const element of list) {
+        if (isShared(set)) {
+          const name = `${set} ${elementKey(element)}`;
+          if (seen.has(name)) continue;
+          seen.add(name);
+        }
+        target.push(element);
+      }
+    }
+  };
+  collect(contributionOfSettings(context.settings));
+  for (const group of groups) {
+    for (const servicePort of group) {
+      collect(contributionOf(servicePort, context.settings.leftovers));
+    }
+  }
+  return wanted;
+}
+
+/** Service ports in sorted order, in groups of a size that the kernel takes in a few milliseconds. */
+export function groupServicePorts(
+  services: ReadonlyMap<ServicePortKey, ServicePort>,
+): readonly (readonly ServicePort[])[] {
+  const groups: ServicePort[][] = [];
+  let weight = Infinity;
+  for (const key of [...services.keys()].sort()) {
+    const servicePort = services.get(key);
+    if (!servicePort) continue;
+    const { externalIPs, loadBalancerVIPs, reachableEndpoints } = servicePort;
+    const frontends = 2 + externalIPs.length + loadBalancerVIPs.length;
+    const own = frontends * (1 + reachableEndpoints.length);
+    if (weight + own > elementsPerBatch || (groups.at(-1)?.length ?? 0) >= servicesPerBatch) {
+      groups.push([]);
+      weight = 0;
+    }
+    groups.at(-1)?.push(servicePort);
+    weight += own;
+  }
+  return groups;
+}

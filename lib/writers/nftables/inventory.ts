@@ -1,0 +1,90 @@
+/**
+ * What the writer remembers of the table beside the service ports that it applied: how many of them
+ * need what several share, and what nobody needs any more but is still there.
+ *
+ * An unneeded chain is deleted in a later batch than the elements that led to it: kernels before 6.2
+ * hold on to it until then. Meanwhile it can be taken into use again.
+ */
+import type { NftElement, NftOperation, NftRule } from "../../kernel/nftables/operations.ts";
+import type { SetName } from "./sets.ts";
+
+/** What the table holds where no service port is known to have put it. */
+export interface TableView {
+  /** The element under the same key; asked once for each. */
+  element(set: SetName, element: NftElement): NftElement | undefined;
+  chain(name: string, rules: readonly NftRule[]): "absent" | "differs" | "same";
+  hasSet(name: string): boolean;
+}
+
+/** `pick`: a chain with its rules; `chain`: an empty one. */
+type Retired = "chain" | "pick" | "set";
+
+export class Inventory implements TableView {
+  readonly #uses = new Map<string, number>();
+  readonly #retired = new Map<string, Retired>();
+
+  /** Counts one more user; true when it is the first. */
+  acquire(name: string): boolean {
+    const uses = this.#uses.get(name) ?? 0;
+    this.#uses.set(name, uses + 1);
+    return uses === 0;
+  }
+
+  /** Counts one user less; true when it was the last. */
+  release(name: string): boolean {
+    const uses = (this.#uses.get(name) ?? 0) - 1;
+    if (uses > 0) this.#uses.set(name, uses);
+    else this.#uses.delete(name);
+    return uses <= 0;
+  }
+
+  /** Nobody needs it any more. */
+  retire(name: string, kind: Retired): void {
+    this.#retired.set(name, kind);
+  }
+
+  /** Somebody needs it again. */
+  revive(name: string): void {
+    this.#retired.delete(name);
+  }
+
+  /** What is there and not needed, in sorted order. */
+  retired(): readonly string[] {
+    return [...this.#retired.keys()].sort();
+  }
+
+  /** Deletes those of them that are still not needed. */
+  deletions(names: readonly string[]): readonly NftOperation[] {
+    const kinds = names.flatMap((name) => {
+      const kind = this.#retired.get(name);
+      return kind ? [{ name, kind }] : [];
+    });
+    const chains = kinds.filter(({ kind }) => kind !== "set");
+    const retiredSets = kinds.filter(({ kind }) => kind === "set");
+    // Rules hold sets and chains, elements of maps hold chains.
+    return [
+      ...chains.map(({ name }): NftOperation => ({ kind: "flush-chain", chain: name })),
+      ...retiredSets.map(({ name }): NftOperation => ({ kind: "delete-set", set: name })),
+      ...chains.map(({ name }): NftOperation => ({ kind: "delete-chain", chain: name })),
+    ];
+  }
+
+  /** They are gone from the table. */
+  forget(names: readonly string[]): void {
+    for (const name of names) this.#retired.delete(name);
+  }
+
+  element(): undefined {
+    return undefined;
+  }
+
+  chain(name: string): "absent" | "differs" | "same" {
+    const kind = this.#retired.get(name);
+    if (kind === "pick") return "same";
+    return kind === "chain" ? "differs" : "absent";
+  }
+
+  hasSet(name: string): boolean {
+    return this.#retired.get(name) === "set";
+  }
+}
