@@ -5,14 +5,16 @@ import { readObjectMeta, valueOf } from "./object_meta.ts";
 import {
   asObject,
   flagAt,
+  insideOf,
   integerAt,
+  isJsonObject,
   type JsonObject,
+  listAt,
   none,
-  objectAt,
   objectsAt,
   protocolOf,
+  ShapeError,
   textAt,
-  textsAt,
 } from "./values.ts";
 
 const serviceName = "kubernetes.io/service-name";
@@ -50,21 +52,61 @@ function readPort(port: JsonObject, texts: SharedTexts): EndpointSlicePort {
 }
 
 function readEndpoint(endpoint: JsonObject, texts: SharedTexts): SliceEndpoint {
-  const conditions = objectAt(endpoint, "conditions");
-  const hints = objectAt(endpoint, "hints");
+  const conditions = readConditions(endpoint);
+  const hasHints = endpoint.hints !== undefined && endpoint.hints !== null;
+  const hints = hasHints ? readHints(endpoint, texts) : noHints;
   return {
-    // Only the first address counts.
-    address: textsAt(endpoint, "addresses")[0] ?? "",
-    ready: flagAt(conditions, "ready", true),
-    serving: flagAt(conditions, "serving", true),
-    terminating: flagAt(conditions, "terminating", false),
+    address: firstAddress(endpoint),
+    ready: conditions.ready,
+    serving: conditions.serving,
+    terminating: conditions.terminating,
     nodeName: texts.share(textAt(endpoint, "nodeName")),
-    zoneHints: readHints(hints, "forZones", texts),
-    nodeHints: readHints(hints, "forNodes", texts),
+    zoneHints: hints.zones,
+    nodeHints: hints.nodes,
   };
 }
 
-function readHints(hints: JsonObject, key: string, texts: SharedTexts): readonly string[] {
-  if (hints[key] === undefined) return none;
-  return objectsAt(hints, key, (hint) => texts.share(textAt(hint, "name")));
+/** Only the first address counts. */
+function firstAddress(endpoint: JsonObject): string {
+  const addresses = listAt(endpoint, "addresses");
+  const address = addresses[0] ?? "";
+  if (typeof address === "string") return address;
+  throw new ShapeError("must be a string", ["addresses", 0]);
+}
+
+interface Conditions {
+  readonly ready: boolean;
+  readonly serving: boolean;
+  readonly terminating: boolean;
+}
+
+const usualConditions: Conditions = { ready: true, serving: true, terminating: false };
+
+/** The usual values, of which there are a hundred thousand, are recognised without a new object. */
+function readConditions(endpoint: JsonObject): Conditions {
+  const given = endpoint.conditions;
+  if (given === undefined || given === null) return usualConditions;
+  if (isJsonObject(given) && given.ready === true && given.serving === true && !given.terminating) {
+    return usualConditions;
+  }
+  return insideOf(endpoint, "conditions", (conditions) => ({
+    ready: flagAt(conditions, "ready") ?? true,
+    serving: flagAt(conditions, "serving") ?? true,
+    terminating: flagAt(conditions, "terminating") ?? false,
+  }));
+}
+
+interface Hints {
+  readonly zones: readonly string[];
+  readonly nodes: readonly string[];
+}
+
+const noHints: Hints = { zones: none, nodes: none };
+
+function readHints(endpoint: JsonObject, texts: SharedTexts): Hints {
+  const name = (hint: JsonObject) => texts.share(textAt(hint, "name"));
+  return insideOf(endpoint, "hints", (hints) => ({
+    zones: objectsAt(hints, "forZones", name),
+    nodes: objectsAt(hints, "forNodes", name),
+  }));
 }

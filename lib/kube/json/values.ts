@@ -56,9 +56,10 @@ export function integerAt(parent: JsonObject, key: string): number {
   throw new ShapeError("must be a whole number", [key]);
 }
 
-export function flagAt(parent: JsonObject, key: string, absent: boolean): boolean {
-  const value = parent[key] ?? absent;
-  if (typeof value === "boolean") return value;
+/** Undefined when absent. */
+export function flagAt(parent: JsonObject, key: string): boolean | undefined {
+  const value = parent[key] ?? undefined;
+  if (typeof value === "boolean" || value === undefined) return value;
   throw new ShapeError("must be true or false", [key]);
 }
 

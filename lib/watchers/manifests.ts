@@ -1,0 +1,194 @@
+/**
+ * Objects out of files instead of an apiserver: a file, the files of a directory, or standard input.
+ * Everything is read once into one set that all resources share; each resource is a Watcher on it.
+ * A file that becomes unusable keeps the objects it had: a slip of an editor takes no Service down.
+ */
+import type { Clock } from "../base/clock.ts";
+import { describeError } from "../base/errors.ts";
+import { isDirectory, listFiles, readFile } from "../base/files.ts";
+import { fileStamp, watchDirectory } from "../base/files_watch.ts";
+import { SharedTexts } from "../base/shared_texts.ts";
+import type { EndpointSlice, Namespace, Node, Service, ServiceCIDR } from "../kube/objects.ts";
+import { describeManifestProblem, loadManifest, type ManifestProblem } from "./manifests_load.ts";
+import { ManifestObjects } from "./manifests_objects.ts";
+import type { Watcher } from "./watcher.ts";
+
+/** How the source is read and how it speaks. */
+export interface ManifestsOptions {
+  /** A file, a directory (its `.yaml`, `.yml` and `.json` files, not deeper), or `-`. */
+  readonly path: string;
+  readonly clock: Clock;
+  /** A file that cannot be used, each time it is found to be so. */
+  readonly onProblem: (problem: ManifestProblem) => void;
+  /** One sentence worth telling once: objects of no use, objects given twice. */
+  readonly onNotice: (message: string) => void;
+  /** Leave out what opted-out namespaces hold; true when absent. */
+  readonly namespaceOptOut?: boolean;
+  /** 50 when absent. */
+  readonly debounceMs?: number;
+  /** 2000 when absent; only where the system cannot tell of changes. */
+  readonly pollMs?: number;
+  /** A larger file is refused; 1 GiB when absent. */
+  readonly maxBytes?: number;
+}
+
+const gibibyte = 2 ** 30;
+
+/** One set of objects, and a Watcher for each resource in it. */
+export class ManifestsSource {
+  readonly services: Watcher<Service>;
+  readonly endpointSlices: Watcher<EndpointSlice>;
+  readonly nodes: Watcher<Node>;
+  readonly namespaces: Watcher<Namespace>;
+  readonly serviceCIDRs: Watcher<ServiceCIDR>;
+  readonly #options: ManifestsOptions;
+  readonly #objects: ManifestObjects;
+  readonly #texts = new SharedTexts();
+  /** Every file that was read, with what told its state then. */
+  readonly #stamps = new Map<string, string | undefined>();
+  readonly #saidKinds = new Set<string>();
+
+  private constructor(options: ManifestsOptions) {
+    this.#options = options;
+    this.#objects = new ManifestObjects({
+      namespaceOptOut: options.namespaceOptOut ?? true,
+      onNotice: options.onNotice,
+    });
+    this.services = this.#objects.services;
+    this.endpointSlices = this.#objects.endpointSlices;
+    this.nodes = this.#objects.nodes;
+    this.namespaces = this.#objects.namespaces;
+    this.serviceCIDRs = this.#objects.serviceCIDRs;
+  }
+
+  /**
+   * Reads everything once. A path that cannot be read at all throws a FileError; files that cannot be
+   * used are told to `onProblem` and are empty until they can.
+   */
+  static async open(options: ManifestsOptions): Promise<ManifestsSource> {
+    const source = new ManifestsSource(options);
+    const { path } = options;
+    if (await isDirectory(path)) {
+      for (const file of await manifestFiles(path)) await source.#read(file);
+    } else {
+      source.#stamps.set(path, await fileStamp(path));
+      source.#use(path, await source.#text(path));
+    }
+    return source;
+  }
+
+  /** How many usable objects there are now. */
+  get counts(): Readonly<Record<string, number>> {
+    return this.#objects.counts;
+  }
+
+  /** Follows changes of the files until the signal aborts. Standard input never changes. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { path, clock, debounceMs = 50, pollMs = 2000 } = this.#options;
+    if (path === "-") return;
+    const whole = await isDirectory(path);
+    const directory = whole ? path : parentOf(path);
+    for await (const changed of watchDirectory(directory, { signal, clock, debounceMs, pollMs })) {
+      const present = whole ? await this.#present(path) : [path];
+      for (const file of present) {
+        if (await this.#mayHaveChanged(file, changed)) await this.#read(file);
+      }
+    }
+  }
+
+  /** The directory's files now, after those that are gone were forgotten. */
+  async #present(directory: string): Promise<readonly string[]> {
+    try {
+      const present = await manifestFiles(directory);
+      const names = new Set(present);
+      for (const file of [...this.#stamps.keys()]) if (!names.has(file)) this.#forget(file);
+      return present;
+    } catch (error) {
+      this.#tell(directory, error);
+      return [];
+    }
+  }
+
+  async #mayHaveChanged(file: string, changed: ReadonlySet<string> | undefined): Promise<boolean> {
+    if (changed && [...changed].some((path) => nameOf(path) === nameOf(file))) return true;
+    // A ConfigMap swaps the hidden directory that all its files are links into.
+    const anything = !changed || [...changed].some((path) => nameOf(path).startsWith("."));
+    return anything && await fileStamp(file) !== this.#stamps.get(file);
+  }
+
+  async #read(path: string): Promise<void> {
+    const before = this.#stamps.get(path);
+    try {
+      this.#stamps.set(path, await fileStamp(path));
+      const text = await this.#text(path);
+      const settled = text?.trim() === "" && before !== undefined ? await this.#again(path) : text;
+      this.#use(path, settled);
+    } catch (error) {
+      // Its objects stay: between a removal and the file's return nothing shall go.
+      this.#tell(path, error);
+    }
+  }
+
+  /** Who writes a file in place empties it first: an empty one is read once more before it is believed. */
+  async #again(path: string): Promise<string | undefined> {
+    await this.#options.clock.sleep(4 * (this.#options.debounceMs ?? 50));
+    return await this.#text(path);
+  }
+
+  async #text(path: string): Promise<string | undefined> {
+    const bytes = await readFile(path, { maxBytes: this.#options.maxBytes ?? gibibyte });
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      this.#options.onProblem({ file: path, line: 0, column: 0, message: "it is no UTF-8 text" });
+      return undefined;
+    }
+  }
+
+  #use(path: string, text: string | undefined): void {
+    if (text === undefined) return;
+    const loaded = loadManifest(text, { file: path, texts: this.#texts });
+    if (loaded.kind === "broken") {
+      for (const problem of loaded.problems) this.#options.onProblem(problem);
+      return;
+    }
+    for (const [kind, count] of loaded.otherKinds) this.#sayOtherKind(kind, { path, count });
+    this.#objects.setFile(path, loaded.objects);
+  }
+
+  #forget(path: string): void {
+    this.#stamps.delete(path);
+    this.#objects.setFile(path, []);
+  }
+
+  #tell(path: string, error: unknown): void {
+    this.#options.onProblem({ file: path, line: 0, column: 0, message: describeError(error) });
+  }
+
+  #sayOtherKind(
+    kind: string,
+    { path, count }: { readonly path: string; readonly count: number },
+  ): void {
+    if (this.#saidKinds.has(kind)) return;
+    this.#saidKinds.add(kind);
+    const objects = count === 1 ? "1 object" : `${count} objects`;
+    this.#options.onNotice(
+      `Ignored ${objects} of kind "${kind}" in "${path}": no proxy reads that kind`,
+    );
+  }
+}
+
+export { describeManifestProblem, type ManifestProblem };
+
+async function manifestFiles(directory: string): Promise<readonly string[]> {
+  return (await listFiles(directory)).filter((path) => /\.(ya?ml|json)$/.test(path));
+}
+
+function parentOf(path: string): string {
+  const slash = path.lastIndexOf("/");
+  return slash < 0 ? "." : path.slice(0, slash) || "/";
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
