@@ -4,8 +4,13 @@
  * anonymous sets by its own: the former are read as defaults, the latter are compared by content.
  * What is not of our language gives undefined, and such a rule equals no rule of ours.
  */
-import { readAttributes, readList, readString, readU32be } from "../netlink/attributes.ts";
-import { sameBytes } from "./bytes.ts";
+import {
+  readAttributes,
+  readList,
+  readString,
+  readU32be,
+  readU64be,
+} from "../netlink/attributes.ts";
 import { verdictOf } from "./decode_elements.ts";
 import {
   type AnonymousSet,
@@ -193,10 +198,16 @@ function decodeImmediate(data: Attributes): Expression | undefined {
 function decodeDynset(data: Attributes): Expression | undefined {
   const isPlain = number(data, DynsetAttr.op) === DYNSET_UPDATE && !data.has(DynsetAttr.data) &&
     !data.has(DynsetAttr.expr) && !data.has(DynsetAttr.expressions) &&
-    isZero(data.get(DynsetAttr.timeout)) && number(data, DynsetAttr.flags) === 0;
+    number(data, DynsetAttr.flags) === 0;
   const set = data.get(DynsetAttr.set);
   if (!isPlain || !set) return undefined;
-  return { kind: "update-set", set: readString(set), key: number(data, DynsetAttr.key) };
+  const timeout = data.get(DynsetAttr.timeout);
+  return {
+    kind: "update-set",
+    set: readString(set),
+    key: number(data, DynsetAttr.key),
+    timeoutSeconds: timeout ? Number(readU64be(timeout)) / 1000 : 0,
+  };
 }
 
 function decodeNat(data: Attributes): Expression | undefined {
@@ -231,8 +242,4 @@ function number(data: Attributes, type: number): number {
 function dataValue(data: Attributes, type: number): Uint8Array | undefined {
   const nested = data.get(type);
   return nested && readAttributes(nested).get(DataAttr.value)?.slice();
-}
-
-function isZero(value: Uint8Array | undefined): boolean {
-  return value === undefined || sameBytes(value, new Uint8Array(value.length));
 }

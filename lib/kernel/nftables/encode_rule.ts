@@ -188,6 +188,9 @@ function writeExpression(
       writer.string(DynsetAttr.set, expression.set);
       writer.u32be(DynsetAttr.op, DYNSET_UPDATE);
       writer.u32be(DynsetAttr.key, expression.key);
+      if (expression.timeoutSeconds !== 0) {
+        writer.u64be(DynsetAttr.timeout, BigInt(expression.timeoutSeconds) * 1000n);
+      }
       return;
     default:
       writeTerminal(writer, expression);

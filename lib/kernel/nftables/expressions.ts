@@ -90,7 +90,13 @@ export type Expression =
   }
   | { readonly kind: "immediate"; readonly into: Register; readonly data: Uint8Array }
   | { readonly kind: "verdict"; readonly verdict: NftVerdict }
-  | { readonly kind: "update-set"; readonly set: string; readonly key: Register }
+  | {
+    readonly kind: "update-set";
+    readonly set: string;
+    readonly key: Register;
+    /** 0: the set's own. */
+    readonly timeoutSeconds: number;
+  }
   | {
     readonly kind: "dnat";
     readonly nfproto: number;

@@ -117,6 +117,7 @@ function lowerStatement(statement: NftStatement, { facts, before }: Context): Ex
         kind: "update-set",
         set: statement.set,
         key: 1,
+        timeoutSeconds: statement.timeoutSeconds ?? 0,
       }];
     case "dnat":
       return lowerDnat(statement, facts);

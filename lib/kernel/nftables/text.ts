@@ -182,7 +182,8 @@ function statementText(statement: NftStatement, family: NftFamily): string {
       return `numgen random mod ${verdicts.length} vmap { ${verdicts.join(", ")} }`;
     }
     case "update-set":
-      return `update @${statement.set} { ${family} ${statement.select} }`;
+      return `update @${statement.set} { ${family} ${statement.select}` +
+        `${statement.timeoutSeconds ? ` timeout ${statement.timeoutSeconds}s` : ""} }`;
     case "dnat":
       return family === "ip"
         ? `dnat to ${statement.address}:${statement.port}`

@@ -264,7 +264,7 @@ export function statementCases(family: NftFamily): readonly StatementCase[] {
     },
     {
       name: "update a dynamic set",
-      statements: [{ kind: "update-set", set: "affinity-1", select: "saddr" }],
+      statements: [{ kind: "update-set", set: "affinity-1", select: "saddr", timeoutSeconds: 90 }],
     },
     {
       name: "match a dynamic set",
