@@ -78,31 +78,38 @@ export class MessageWriter {
   }
 
   u8(type: number, value: number): void {
-    this.#bytes[this.#header(type, 1)] = value;
+    const at = this.#header(type, 1);
+    this.#bytes[at] = value;
   }
 
   u16(type: number, value: number): void {
-    this.#view.setUint16(this.#header(type, 2), value, true);
+    const at = this.#header(type, 2);
+    this.#view.setUint16(at, value, true);
   }
 
   u16be(type: number, value: number): void {
-    this.#view.setUint16(this.#header(type, 2), value, false);
+    const at = this.#header(type, 2);
+    this.#view.setUint16(at, value, false);
   }
 
   u32(type: number, value: number): void {
-    this.#view.setUint32(this.#header(type, 4), value, true);
+    const at = this.#header(type, 4);
+    this.#view.setUint32(at, value, true);
   }
 
   u32be(type: number, value: number): void {
-    this.#view.setUint32(this.#header(type, 4), value, false);
+    const at = this.#header(type, 4);
+    this.#view.setUint32(at, value, false);
   }
 
   u64(type: number, value: bigint): void {
-    this.#view.setBigUint64(this.#header(type, 8), value, true);
+    const at = this.#header(type, 8);
+    this.#view.setBigUint64(at, value, true);
   }
 
   u64be(type: number, value: bigint): void {
-    this.#view.setBigUint64(this.#header(type, 8), value, false);
+    const at = this.#header(type, 8);
+    this.#view.setBigUint64(at, value, false);
   }
 
   /** A zero-terminated string. */
@@ -120,7 +127,8 @@ export class MessageWriter {
 
   /** Raw bytes: addresses, keys, structures, attributes copied from a dump. */
   raw(type: number, value: Uint8Array): void {
-    this.#bytes.set(value, this.#header(type, value.length));
+    const at = this.#header(type, value.length);
+    this.#bytes.set(value, at);
   }
 
   /** An attribute without a value. */
@@ -128,7 +136,10 @@ export class MessageWriter {
     this.#header(type, 0);
   }
 
-  /** Writes attribute header and padding, moves behind it, and returns where its value goes. */
+  /**
+   * Writes attribute header and padding, moves behind it, and returns where its value goes. May
+   * replace the buffer: call it before reading `#bytes` or `#view`, not within their arguments.
+   */
   #header(type: number, size: number): number {
     const length = size + 4;
     if (length > MAX_ATTRIBUTE) throw tooLong(length);
