@@ -9,8 +9,10 @@ import { decodeDocument, type Given } from "./decode.ts";
 import {
   type ConfigDocument,
   type ConfigVersion,
+  type Documents,
   problemAt,
   readDocuments,
+  readText,
   type Source,
 } from "./documents.ts";
 import type { FeatureGates } from "./feature_gates.ts";
@@ -36,6 +38,8 @@ export interface LoadedConfiguration {
   /** Of the KubeProxyConfiguration; v1alpha2 when there is none. */
   readonly version: ConfigVersion;
   readonly gates: FeatureGates;
+  /** What stands in the files, by the path of the version's table. */
+  readonly given: ReadonlyMap<string, Given>;
   readonly origins: Origins;
 }
 
@@ -48,7 +52,15 @@ export interface LoadResult {
 
 /** Reads the files as one configuration. Never throws for what they hold. */
 export function loadConfiguration(sources: readonly Source[], options: LoadOptions): LoadResult {
-  const read = sources.map(readDocuments);
+  return loadRead(sources.map(readDocuments), options);
+}
+
+/** The same for a text that begins at a place, which may lie inside another file. */
+export function loadText(text: string, start: Place, options: LoadOptions): LoadResult {
+  return loadRead([readText(text, start)], options);
+}
+
+function loadRead(read: readonly Documents[], options: LoadOptions): LoadResult {
   const documents = read.flatMap((file) => file.documents);
   const problems = [...read.flatMap((file) => file.problems), ...combinationProblems(documents)];
   const main = documents.filter(({ is }) => is.kind === "proxy");
@@ -81,7 +93,10 @@ export function loadConfiguration(sources: readonly Source[], options: LoadOptio
   const lenient = !options.strict && !configuration.configHardFail;
   const judged = sortProblems(problems.map((problem) => judge(problem, lenient)));
   const failed = judged.some(({ severity }) => severity === "error");
-  const loaded = { configuration, version, gates: validation.gates, origins };
+  const given = version === "v1alpha1"
+    ? merged.given
+    : new Map([...merged.given, ...merged.overrides]);
+  const loaded = { configuration, version, gates: validation.gates, given, origins };
   return { loaded: failed ? undefined : loaded, problems: judged };
 }
 
