@@ -39,6 +39,8 @@ const LIST_ATTEMPTS = 5;
 const TURN_MS = 5;
 /** Removals in one datagram: about 2 ms of the kernel's time. */
 const REMOVALS_AT_ONCE = 1000;
+/** Room for one removal: 112 bytes with IPv6 addresses and a zone. */
+const REMOVAL_BYTES = 128;
 const LIST_OP = "list connections";
 const REMOVE_OP = "remove connections";
 
@@ -147,7 +149,7 @@ function sendListRequest(socket: NetlinkSocket, filter: FlowFilter): number {
 
 /** Removes by the whole tuple and the entry's number; counts those that were still there. */
 function removeSome(socket: NetlinkSocket, flows: readonly Flow[]): number {
-  const writer = new MessageWriter(flows.length * 96);
+  const writer = new MessageWriter(flows.length * REMOVAL_BYTES);
   const flags = MessageFlag.request | MessageFlag.ack;
   const waiting = new Set<number>();
   for (const flow of flows) {
