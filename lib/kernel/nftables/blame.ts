@@ -3,7 +3,7 @@ import type { BatchMessage } from "./encode.ts";
 import { forEachAttribute, readAttributes, readString } from "../netlink/attributes.ts";
 import { HEADER_BYTES } from "../netlink/messages.ts";
 import { ExprAttr } from "./expression_wire.ts";
-import { ElemListAttr, GENMSG_BYTES, Msg, RuleAttr } from "./wire.ts";
+import { ElemAttr, ElemListAttr, GENMSG_BYTES, Msg, RuleAttr } from "./wire.ts";
 
 /** Which element of the operation, or which expression of the rule. */
 export interface Blame {
@@ -26,29 +26,29 @@ export function blame(
   const type = header.getUint16(4, true);
   const at = bytes.byteOffset + message.start + offset;
   if (type === Msg.newRule) {
-    const expression = attributeAround(body, { list: RuleAttr.expressions, at });
-    const name = expression && readAttributes(expression.value).get(ExprAttr.name);
+    const expression = membersUntil(body, { list: RuleAttr.expressions, at })?.at(-1);
+    const name = expression && readAttributes(expression).get(ExprAttr.name);
     return name ? { expression: readString(name) } : {};
   }
   if (type !== Msg.newSetElem && type !== Msg.delSetElem) return {};
-  const found = attributeAround(body, { list: ElemListAttr.elements, at });
-  // Without an index of its own the message belongs to a rule's set.
-  if (!found || message.firstElement === undefined) return {};
-  return { element: message.firstElement + found.index };
+  const members = membersUntil(body, { list: ElemListAttr.elements, at });
+  if (!members || message.firstElement === undefined) return {};
+  // The end of an interval is a member of its own and belongs to the element before it.
+  const starts = members.filter((member) => !readAttributes(member).has(ElemAttr.flags)).length;
+  return { element: message.firstElement + starts - 1 };
 }
 
-/** The member of a list attribute in which a place of the buffer lies. */
-function attributeAround(
+/** The members of a list attribute up to the one in which a place of the buffer lies. */
+function membersUntil(
   body: Uint8Array,
   { list, at }: { readonly list: number; readonly at: number },
-): { readonly index: number; readonly value: Uint8Array } | undefined {
-  const members = readAttributes(body).get(list);
-  let index = 0;
-  let found: { readonly index: number; readonly value: Uint8Array } | undefined;
-  forEachAttribute(members ?? new Uint8Array(), (_, value) => {
-    const start = value.byteOffset - 4;
-    if (at >= start && at < value.byteOffset + value.length) found = { index, value };
-    index++;
+): readonly Uint8Array[] | undefined {
+  const members: Uint8Array[] = [];
+  let found = false;
+  forEachAttribute(readAttributes(body).get(list) ?? new Uint8Array(), (_, value) => {
+    if (found) return;
+    members.push(value);
+    found = at >= value.byteOffset - 4 && at < value.byteOffset + value.length;
   });
-  return found;
+  return found ? members : undefined;
 }

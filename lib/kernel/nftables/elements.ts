@@ -1,16 +1,25 @@
 /** Elements as values: what makes two of them the same. */
 import type { NftElementDifference } from "./nftables.ts";
-import type { NftElement } from "./operations.ts";
+import type { NftElement, NftField } from "./operations.ts";
 import { elementText, keyText } from "./text.ts";
 
-/** Text that is equal for equal keys of one set; the fields are canonical, so it is the key's text. */
-export function elementKey(element: NftElement): string {
-  return keyText(element.key);
+/**
+ * Text that is equal for equal keys of one set, desired or listed. The fields are canonical but for
+ * one thing: a single address may be said as a range of one.
+ */
+export function elementKey({ key }: Pick<NftElement, "key">): string {
+  return keyText(key.map(singleAddress));
 }
 
 /** Text that is equal for elements of one set with equal key, value and comment. */
 export function elementIdentity(element: NftElement): string {
-  return elementText(element);
+  return elementText({ ...element, key: element.key.map(singleAddress) });
+}
+
+function singleAddress(field: NftField): NftField {
+  if (typeof field !== "string") return field;
+  const whole = field.includes(":") ? "/128" : "/32";
+  return field.endsWith(whole) ? field.slice(0, -whole.length) : field;
 }
 
 /** Compares two lists of elements of one set. */

@@ -1,0 +1,49 @@
+/** Which intervals the kernel refuses beside those that a set holds already. */
+import { Errno } from "../errno.ts";
+import { compareBytes } from "./bytes.ts";
+import { type FieldLayout, fieldLayout, writeFieldRanges } from "./fields.ts";
+import type { NftElement, NftFamily, NftField, NftSet } from "./operations.ts";
+
+interface Box {
+  readonly first: Uint8Array;
+  readonly last: Uint8Array;
+}
+
+/**
+ * EEXIST where the new element overlaps another. Concatenations are looked up by their lowest and
+ * their highest corner only, so a wider element may follow a narrower one inside it, not precede it.
+ */
+export function overlapErrno(
+  { set, family, elements }: {
+    readonly set: NftSet;
+    readonly family: NftFamily;
+    readonly elements: ReadonlyMap<string, NftElement>;
+  },
+  element: NftElement,
+): number {
+  const layout = fieldLayout(set.key, family);
+  const added = boxOf(layout, element.key);
+  for (const { key } of elements.values()) {
+    const box = boxOf(layout, key);
+    const overlaps = set.key.length === 1
+      ? compareBytes(added.first, box.last) <= 0 && compareBytes(box.first, added.last) <= 0
+      : holds(layout, box, added.first) || holds(layout, box, added.last);
+    if (overlaps) return Errno.EEXIST;
+  }
+  return 0;
+}
+
+function boxOf(layout: FieldLayout, key: readonly NftField[]): Box {
+  const box = { first: new Uint8Array(layout.bytes), last: new Uint8Array(layout.bytes) };
+  writeFieldRanges(layout, key, box);
+  return box;
+}
+
+/** Whether the corner lies within the box in every field. */
+function holds(layout: FieldLayout, box: Box, corner: Uint8Array): boolean {
+  return layout.places.every(({ offset, size }) => {
+    const part = (bytes: Uint8Array) => bytes.subarray(offset, offset + size);
+    return compareBytes(part(box.first), part(corner)) <= 0 &&
+      compareBytes(part(corner), part(box.last)) <= 0;
+  });
+}
