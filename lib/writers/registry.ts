@@ -6,7 +6,7 @@ import { iptablesConfig, type IptablesSettings } from "./iptables/config.ts";
 import { ipvsConfig, type IpvsSettings } from "./ipvs/config.ts";
 import { nftablesConfig, type NftablesSettings } from "./nftables/config.ts";
 import { winkernelConfig, type WinkernelSettings } from "./winkernel/config.ts";
-import type { ModeConfig } from "./writer.ts";
+import type { ModeConfig, ModeRuntime } from "./writer.ts";
 
 /** The settings of every mode, by the name of their section. */
 export interface ModeSections {
@@ -29,3 +29,21 @@ export const modeNames = ["iptables", "ipvs", "kernelspace", "nftables"] as cons
 
 /** A mode as the field `mode` spells it. */
 export type ModeName = typeof modeNames[number];
+
+/** How each mode that this program can run is loaded. */
+const runtimes: Readonly<
+  Partial<Record<ModeName, (sections: ModeSections) => Promise<ModeRuntime>>>
+> = {
+  nftables: async ({ nftables }) => (await import("./nftables/mod.ts")).createRuntime(nftables),
+};
+
+/** The modes that can run, sorted; the others are understood in configurations alone. */
+export const runnableModes: readonly ModeName[] = modeNames.filter((mode) => mode in runtimes);
+
+/** Loads a mode, or undefined for one that this program cannot run. */
+export async function loadRuntime(
+  mode: ModeName,
+  sections: ModeSections,
+): Promise<ModeRuntime | undefined> {
+  return await runtimes[mode]?.(sections);
+}

@@ -4,6 +4,9 @@
  */
 import type { FieldsOf } from "../base/fields.ts";
 import type { IpFamily } from "../base/ip_family.ts";
+import type { Logger } from "../base/log.ts";
+import type { MetricsRegistry } from "../base/metrics.ts";
+import type { Kernel } from "../kernel/kernel.ts";
 import type { ServicePortKey, Snapshot } from "../snapshot/snapshot.ts";
 
 /**
@@ -68,4 +71,30 @@ export interface ModeConfig<Settings> {
   readonly doc: string;
   /** Types, defaults and conditions of the settings. */
   readonly fields: FieldsOf<Settings>;
+}
+
+/** Counts what only this mode can fail at, under the names that dashboards know. */
+export interface ModeMetrics {
+  syncFailed(family: IpFamily): void;
+  cleanupFailed(family: IpFamily): void;
+}
+
+/** What a writer is made of besides its mode's settings. */
+export interface WriterContext {
+  readonly family: IpFamily;
+  readonly kernel: Kernel;
+  readonly logger: Logger;
+}
+
+/** The half of a mode that is loaded only when a kernel is to be programmed with it. */
+export interface ModeRuntime {
+  /** Asks the kernel, without changing it, whether the mode can work there. */
+  probe(kernel: Kernel, family: IpFamily): Promise<Probe>;
+  createWriter(context: WriterContext): Promise<RuleWriter>;
+  /** What a first sync would write, as people and the mode's own tool read it. Needs no kernel. */
+  renderText(snapshot: Snapshot): string;
+  /** Names of this mode's objects that are in the kernel now; looking changes nothing. */
+  findLeftovers(kernel: Kernel): Promise<readonly string[]>;
+  /** Registers the mode's own metrics. Called once. */
+  registerMetrics(registry: MetricsRegistry): ModeMetrics;
 }
