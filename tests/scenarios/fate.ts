@@ -51,6 +51,8 @@ export interface FateRow {
   readonly to: Destination;
   readonly protocol: Protocol;
   readonly expect: Expectation;
+  /** Upstream's proxy lets it through. */
+  readonly oursAlone?: boolean;
   /** Repeated connections all meet the same endpoint. */
   readonly sticky?: boolean;
 }

@@ -99,7 +99,8 @@ const unknownPortsAndAddresses: readonly FateRow[] = [
     rejected,
   ),
   ...rows("remote-pod", ["web", "cluster-ip", "9999"], rejected),
-  ...rows("client-a", ["gone", "cluster-ip", "81"], rejected),
+  ...rows("client-a", ["gone", "cluster-ip", "81"], rejected)
+    .map((row) => ({ ...row, oursAlone: true })),
   ...rows(["client-a", "node"], ["lb-cluster", "load-balancer-ip", "9999"], untouched),
   ...rows("client-a", ["lb-cluster", "external-ip", "9999"], untouched),
   ...(["client-a", "pod-a", "node", "remote-pod"] as const).map((from) => unallocated(from, "80")),
@@ -199,8 +200,8 @@ const noEndpoints: readonly FateRow[] = [
 ];
 
 const sourceRanges: readonly FateRow[] = [
-  ...rows("client-a", ["ranges", "load-balancer-ip", "80", "53/UDP"], external(A)),
-  ...rows("client-b", ["ranges", "load-balancer-ip", "80", "53/UDP"], dropped),
+  ...rows("client-a", ["ranges", "load-balancer-ip", "80", "53/UDP", "80/SCTP"], external(A)),
+  ...rows("client-b", ["ranges", "load-balancer-ip", "80", "53/UDP", "80/SCTP"], dropped),
   ...rows(["node", "pod-a", "remote-pod"], ["ranges", "load-balancer-ip", "80"], dropped),
   ...rows("client-b", ["ranges", ["external-ip", "node-port"], "80"], external(A)),
   ...rows("client-b", ["ranges", "cluster-ip", "80"], internal(A)),

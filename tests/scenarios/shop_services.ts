@@ -1,4 +1,5 @@
 /** The Services of the one large scenario: each shows one thing about how packets are treated. */
+import { clusterIP, type DualStack, loadBalancerIP } from "./addresses.ts";
 import type { EndpointDescription, PortDescription, ServiceDescription } from "./description.ts";
 
 const http: PortDescription = { port: 80, protocol: "TCP", targetPort: 8080 };
@@ -79,7 +80,7 @@ export const shopServices: readonly ServiceDescription[] = [
     name: "ranges",
     number: 17,
     type: "LoadBalancer",
-    ports: [http, dns],
+    ports: [http, dns, sctp],
     externalIP: true,
     sourceRanges: ["192.168.10.0/24", " fd00:192:168:10::/64"],
     endpoints: [podA],
@@ -287,5 +288,12 @@ export const shopServices: readonly ServiceDescription[] = [
   },
 ];
 
-/** The node itself has the load balancer address of this one, as some load balancers want it. */
-export const boundToNode = 18;
+/**
+ * Addresses of the node beside its own: some load balancers want theirs there, and another proxy
+ * mode may have left a cluster IP.
+ */
+export const boundToNode: readonly DualStack[] = [
+  loadBalancerIP(18),
+  clusterIP(24),
+  loadBalancerIP(41),
+];

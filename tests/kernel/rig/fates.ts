@@ -1,6 +1,6 @@
 /** Sends the packets of a table of fates and says for each row what was seen. */
 import type { IpFamily } from "../../../lib/base/ip_family.ts";
-import { hostAddresses, linkGateways, loadBalancerIP } from "../../scenarios/addresses.ts";
+import { hostAddresses, linkGateways } from "../../scenarios/addresses.ts";
 import type { ServiceDescription } from "../../scenarios/description.ts";
 import { type ExpectedFate, expectedFate, type Source } from "../../scenarios/expected.ts";
 import { boundToNode } from "../../scenarios/shop_services.ts";
@@ -9,6 +9,7 @@ import type { Setup } from "../../scenarios/setups.ts";
 import type { Outcome } from "./agent_protocol.ts";
 import type { Cluster } from "./cluster.ts";
 import { destinationOf } from "./destinations.ts";
+import { ownerOf } from "./servers.ts";
 
 export interface FateResult {
   readonly name: string;
@@ -23,9 +24,10 @@ export interface FateOptions {
   readonly rows: readonly FateRow[];
   readonly setup: Setup;
   readonly family: IpFamily;
+  /** Only wrong fates ever wait so long for their answer; 3 s when absent. */
+  readonly answerTimeoutMs?: number;
 }
 
-/** Long enough for a busy machine; only wrong fates ever wait for it. */
 const ANSWER_TIMEOUT_MS = 3000;
 /** How long to wait for an answer that should not come. */
 const SILENCE_MS = 600;
@@ -64,7 +66,9 @@ async function runFate(
       address,
       port,
       ...(row.sourceIsDestination ? { source: address } : {}),
-      timeoutMs: expected.kind === "dropped" ? SILENCE_MS : ANSWER_TIMEOUT_MS,
+      timeoutMs: expected.kind === "dropped"
+        ? SILENCE_MS
+        : options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     });
   const seen = new Set<string>();
   const endpoints = new Set<string>();
@@ -72,7 +76,7 @@ async function runFate(
   for (let i = 0; i < attemptsFor(row, expected) && right; i++) {
     const outcome = await probe();
     seen.add(describeOutcome(outcome));
-    right = isRight(outcome, { row, expected, family });
+    right = isRight(outcome, { row, expected, family, address });
     if (outcome.kind === "reached") endpoints.add(outcome.endpoint);
     if (!row.sticky && expected.kind === "reached" && endpoints.size === expected.endpoints.size) {
       break;
@@ -95,12 +99,12 @@ function attemptsFor(row: FateRow, expected: ExpectedFate): number {
 
 function isRight(
   outcome: Outcome,
-  options: { row: FateRow; expected: ExpectedFate; family: IpFamily },
+  options: { row: FateRow; expected: ExpectedFate; family: IpFamily; address: string },
 ): boolean {
-  const { row, expected, family } = options;
+  const { row, expected, family, address } = options;
   if (outcome.kind !== "reached") return outcome.kind === expected.kind;
   if (expected.kind === "untouched") {
-    return outcome.endpoint.startsWith(row.to.kind === "node-port" ? "node:" : "beyond:");
+    return outcome.endpoint.startsWith(`${ownerOf(row, address)}:`);
   }
   if (expected.kind !== "reached") return false;
   for (const [endpoint, source] of expected.endpoints) {
@@ -121,7 +125,7 @@ function isSource(
 /** The remote pod's gateway is the remote node; all others are the node. */
 function nodeAddresses(family: IpFamily): readonly string[] {
   const links = Object.entries(linkGateways).filter(([host]) => host !== "remote-pod");
-  return [...links.map(([, addresses]) => addresses), loadBalancerIP(boundToNode)]
+  return [...links.map(([, addresses]) => addresses), ...boundToNode]
     .map((addresses) => addresses[family]);
 }
 

@@ -21,10 +21,15 @@ export interface BaseChain {
   readonly priority: number;
 }
 
+export interface ListedRule {
+  readonly handle: number;
+  readonly statements: readonly Json[];
+}
+
 /** One table as the kernel holds it. */
 export interface NftRuleset {
-  /** Each chain's rules in order; every rule is its statements. */
-  readonly chains: ReadonlyMap<string, readonly (readonly Json[])[]>;
+  /** Each chain's rules in order. */
+  readonly chains: ReadonlyMap<string, readonly ListedRule[]>;
   /** By priority. */
   readonly baseChains: readonly BaseChain[];
   /** Elements without their comments, timeouts and counters: keys of sets, pairs of maps. */
@@ -33,14 +38,14 @@ export interface NftRuleset {
 
 /** Reads the output of `nft -j list table FAMILY NAME`. */
 export function parseNftRuleset(text: string): NftRuleset {
-  const chains = new Map<string, Json[][]>();
+  const chains = new Map<string, ListedRule[]>();
   const baseChains: BaseChain[] = [];
   const sets = new Map<string, readonly Json[]>();
   for (const entry of listOf(objectOf(JSON.parse(text))["nftables"])) {
     const [[kind, value]] = Object.entries(objectOf(entry));
     if (kind === "metainfo" || kind === "table") continue;
     const object = objectOf(value);
-    const name = textOf(object["name"] ?? object["chain"]);
+    const name = textOf(object["chain"] ?? object["name"]);
     if (kind === "chain") {
       chains.set(name, chains.get(name) ?? []);
       if (object["hook"] !== undefined) {
@@ -50,7 +55,8 @@ export function parseNftRuleset(text: string): NftRuleset {
     } else if (kind === "set" || kind === "map") {
       sets.set(name, listOf(object["elem"] ?? []).map(bareElement));
     } else if (kind === "rule") {
-      chains.set(name, [...chains.get(name) ?? [], [...listOf(object["expr"])]]);
+      const rule = { handle: Number(object["handle"]), statements: listOf(object["expr"]) };
+      chains.set(name, [...chains.get(name) ?? [], rule]);
     }
   }
   baseChains.sort((a, b) => a.priority - b.priority || (a.name < b.name ? -1 : 1));

@@ -112,7 +112,7 @@ class PacketWalk {
     const rules = this.#ruleset.chains.get(name);
     if (rules === undefined) throw new Error(`Cannot trace: no chain "${name}"`);
     for (const rule of rules) {
-      const verdict = this.#rule(rule);
+      const verdict = this.#rule(rule.statements);
       if (verdict === "return") return undefined;
       if (verdict !== undefined) return verdict;
     }
@@ -149,7 +149,8 @@ class PacketWalk {
         this.#masqueraded = true;
         return "accept";
       case "reject":
-        return "reject";
+        // nft leaves out the match on TCP that a reset implies.
+        return isTcpReset(body) && this.#packet.protocol !== "TCP" ? undefined : "reject";
       default:
         return this.#verdict({ [kind]: body });
     }
@@ -275,6 +276,10 @@ class PacketWalk {
     const address = isSource ? this.#packet.source : this.#destination;
     return this.#packet.nodeAddresses.has(address) ? "local" : "unicast";
   }
+}
+
+function isTcpReset(body: Json): boolean {
+  return isObject(body) && body["type"] === "tcp reset";
 }
 
 /** `{"concat": […]}` as a list; prefixes as CIDR text. */

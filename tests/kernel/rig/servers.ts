@@ -1,6 +1,7 @@
 /** Puts echo servers behind a scenario: its endpoints, and whoever else must not be reached by accident. */
 import { ipFamilies, type IpFamily } from "../../../lib/base/ip_family.ts";
 import {
+  type DualStack,
   externalIP,
   type Host,
   hostAddresses,
@@ -8,6 +9,7 @@ import {
   serviceCIDRs,
 } from "../../scenarios/addresses.ts";
 import type { ServiceDescription } from "../../scenarios/description.ts";
+import { boundToNode } from "../../scenarios/shop_services.ts";
 import { type FateRow, nameOfRow } from "../../scenarios/fate.ts";
 import type { Cluster } from "./cluster.ts";
 import { destinationOf } from "./destinations.ts";
@@ -56,7 +58,7 @@ export async function startDecoys(
   for (const row of options.rows) {
     for (const family of ipFamilies) {
       const to = destinationOf(row, { services: options.services, family });
-      const host: Host = row.to.kind === "node-port" ? "node" : "beyond";
+      const host = ownerOf(row, to.address);
       const key = `${row.protocol} ${to.address} ${to.port}`;
       if (decoys.has(key)) continue;
       decoys.set(
@@ -75,6 +77,12 @@ export async function startDecoys(
   await Promise.all(decoys.values());
 }
 
+/** Who has the address when no rule takes it. */
+export function ownerOf(row: FateRow, address: string): Host {
+  const isBound = boundToNode.some((each) => Object.values(each).includes(address));
+  return row.to.kind === "node-port" || isBound ? "node" : "beyond";
+}
+
 /** The host behind the default route takes all service addresses for its own. */
 async function ownEverythingBeyond(cluster: Cluster): Promise<void> {
   const ranges: Record<IpFamily, readonly string[]> = {
@@ -89,9 +97,12 @@ async function ownEverythingBeyond(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Binds a load balancer address to the node itself, as some load balancers do. */
-export async function bindToNode(cluster: Cluster, number: number): Promise<void> {
-  for (const address of Object.values(loadBalancerIP(number))) {
+/** Gives the node further addresses; its listeners on them are decoys of their own. */
+export async function bindToNode(
+  cluster: Cluster,
+  addresses: readonly DualStack[],
+): Promise<void> {
+  for (const address of addresses.flatMap((each) => Object.values(each))) {
     await cluster.run("node", ["ip", "addr", "add", address, "dev", "lo"]);
   }
 }

@@ -1,7 +1,7 @@
 /** Asks a listed table, instead of real packets, what becomes of the rows of a table of fates. */
 import { joinHostPort } from "../../../lib/base/ip.ts";
 import type { IpFamily } from "../../../lib/base/ip_family.ts";
-import { hostAddresses, linkGateways, loadBalancerIP } from "../../scenarios/addresses.ts";
+import { hostAddresses, linkGateways } from "../../scenarios/addresses.ts";
 import { endpointAddress, endpointHostName } from "../../scenarios/description.ts";
 import { expectedFate } from "../../scenarios/expected.ts";
 import { type FateRow, nameOfRow } from "../../scenarios/fate.ts";
@@ -62,7 +62,7 @@ function nodeAddresses(family: IpFamily): ReadonlySet<string> {
   const links = Object.entries(linkGateways).filter(([host]) => host !== "remote-pod");
   return new Set([
     ...links.map(([, addresses]) => addresses[family]),
-    loadBalancerIP(boundToNode)[family],
+    ...boundToNode.map((addresses) => addresses[family]),
     family === "IPv4" ? "127.0.0.1" : "::1",
   ]);
 }
