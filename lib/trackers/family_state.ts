@@ -221,7 +221,7 @@ export class FamilyState {
   #setHealthCheck({ namespace, name, record, slices }: ServiceEntry): void {
     const key = `${namespace}/${name}`;
     const port = record?.spec.healthCheckNodePort ?? 0;
-    if (port === 0) {
+    if (port === 0 || record?.ports.length === 0) {
       this.#healthChecks.delete(key);
       return;
     }
