@@ -128,7 +128,9 @@ export function choice<T extends string>(
   });
 }
 
-const durationText = z.codec(z.string(), z.number(), {
+const durationPattern = "^[-+]?(0|([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$";
+
+const durationText = z.codec(z.string().meta({ pattern: durationPattern }), z.number(), {
   decode: (value, context) => {
     const milliseconds = parseDuration(value);
     if (milliseconds !== undefined) return milliseconds;

@@ -19,17 +19,30 @@ export interface ReadOptions {
 /** The whole content; `-` is standard input. Throws a FileError when it cannot be had or is too large. */
 export async function readFile(path: string, options: ReadOptions): Promise<Uint8Array> {
   try {
-    if (path === "-") return await readAtMost(Deno.stdin.readable, path, options.maxBytes);
+    if (path === "-") return await readStream(Deno.stdin.readable, options);
     const file = await Deno.open(path, { read: true });
     if ((await file.stat()).isDirectory) {
       file.close();
       throw new FileError(`Cannot read "${path}": it is a directory`, { path });
     }
-    return await readAtMost(file.readable, path, options.maxBytes);
+    return await readAtMost(file.readable, `"${path}"`, options.maxBytes);
   } catch (error) {
     if (error instanceof FileError) throw error;
-    const subject = path === "-" ? "standard input" : `"${path}"`;
-    throw new FileError(`Cannot read ${subject}: ${fileCause(error)}`, { path, cause: error });
+    throw new FileError(`Cannot read "${path}": ${fileCause(error)}`, { path, cause: error });
+  }
+}
+
+/** The whole of standard input, or of a stream in its place; throws as `readFile` does. */
+export async function readStream(
+  stream: ReadableStream<Uint8Array>,
+  options: ReadOptions,
+): Promise<Uint8Array> {
+  try {
+    return await readAtMost(stream, "standard input", options.maxBytes);
+  } catch (error) {
+    if (error instanceof FileError) throw error;
+    const path = "-";
+    throw new FileError(`Cannot read standard input: ${fileCause(error)}`, { path, cause: error });
   }
 }
 
@@ -102,7 +115,7 @@ export async function writeFileAtomically(path: string, content: string): Promis
 
 async function readAtMost(
   stream: ReadableStream<Uint8Array>,
-  path: string,
+  subject: string,
   maxBytes: number,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
@@ -110,10 +123,9 @@ async function readAtMost(
   for await (const chunk of stream) {
     size += chunk.length;
     if (size > maxBytes) {
-      throw new FileError(
-        `Cannot read "${path}": it is larger than ${maxBytes} bytes`,
-        { path },
-      );
+      throw new FileError(`Cannot read ${subject}: it is larger than ${maxBytes} bytes`, {
+        path: subject,
+      });
     }
     chunks.push(chunk);
   }

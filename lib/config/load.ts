@@ -50,14 +50,20 @@ export interface LoadResult {
   readonly problems: readonly Problem[];
 }
 
+/** A text and the place where it begins. */
+export interface PlacedText {
+  readonly text: string;
+  readonly start: Place;
+}
+
 /** Reads the files as one configuration. Never throws for what they hold. */
 export function loadConfiguration(sources: readonly Source[], options: LoadOptions): LoadResult {
   return loadRead(sources.map(readDocuments), options);
 }
 
-/** The same for a text that begins at a place, which may lie inside another file. */
-export function loadText(text: string, start: Place, options: LoadOptions): LoadResult {
-  return loadRead([readText(text, start)], options);
+/** The same for texts, each of which may lie inside another file. */
+export function loadTexts(texts: readonly PlacedText[], options: LoadOptions): LoadResult {
+  return loadRead(texts.map(({ text, start }) => readText(text, start)), options);
 }
 
 function loadRead(read: readonly Documents[], options: LoadOptions): LoadResult {

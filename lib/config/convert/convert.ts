@@ -2,7 +2,7 @@
 import { modeConfigs, type ModeSections } from "../../writers/registry.ts";
 import type { Given } from "../decode.ts";
 import { apiGroup, type ConfigVersion, modeDocumentKind, readText } from "../documents.ts";
-import { loadText } from "../load.ts";
+import { loadTexts, type PlacedText } from "../load.ts";
 import type { Problem } from "../problem.ts";
 import { instanceFields } from "../v1alpha2/instance.ts";
 import { v1alpha2Header } from "../write.ts";
@@ -26,7 +26,6 @@ import {
   setHeader,
   setTop,
 } from "./rewrite.ts";
-import type { Place } from "../../base/yaml.ts";
 
 export interface ConvertOptions {
   /** The other version by default. */
@@ -49,16 +48,15 @@ export type ConvertResult =
   | { readonly kind: "converted"; readonly conversion: Conversion }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 
-/** Converts the text of a file, which begins at the place. */
-export function convertText(text: string, start: Place, options: ConvertOptions): ConvertResult {
-  const { loaded, problems } = loadText(text, start, { strict: false, platform: "any" });
+/** Converts the text of a file. */
+export function convertText(source: PlacedText, options: ConvertOptions): ConvertResult {
+  const { loaded, problems } = loadTexts([source], { strict: false, platform: "any" });
   if (!loaded) return { kind: "refused", problems };
   const from = loaded.version;
   const to = options.to ?? otherVersion(from);
   const input = { given: loaded.given, configuration: loaded.configuration };
   const plan = planOf(from, to, { input, adoptNewDefaults: options.adoptNewDefaults });
-  const source = joinDocuments(text, start);
-  const result = rewrite(source, plan);
+  const result = rewrite(joinDocuments(source), plan);
   setTop(result, "apiVersion", `${apiGroup}/${to}`);
   if (to === "v1alpha2") setHeader(result, v1alpha2Header);
   const ignored = problems.filter(({ kind }) => kind === "unknown-field").map(ignoredStep);
@@ -104,7 +102,7 @@ function planOf(
 type PlanConfiguration = Parameters<typeof planToSame>[0]["configuration"];
 
 /** Every document of the file in one: those of modes as sections, that of the instance on top. */
-function joinDocuments(text: string, start: Place): Editable {
+function joinDocuments({ text, start }: PlacedText): Editable {
   const editables = editDocuments(text);
   const { documents } = readText(text, start);
   const main = documents.findIndex(({ is }) => is.kind === "proxy");
