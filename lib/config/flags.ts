@@ -37,7 +37,7 @@ export function configurationFromFlags(scanned: ScannedFlags): ProxyConfiguratio
     // Upstream's flags give ipvs a period where its files give none.
     ? { ...configuration, minSyncPeriodMs: 1_000 }
     : configuration;
-  return isGiven(writeConfigToFlag, scanned) ? withPeriod : withPorts(withPeriod, scanned);
+  return valueOf(writeConfigToFlag, scanned) === "" ? withPorts(withPeriod, scanned) : withPeriod;
 }
 
 /** What a loaded configuration becomes with the flags that hold beside `--config`. */

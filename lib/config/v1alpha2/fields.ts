@@ -195,12 +195,14 @@ export const v1alpha2Fields: FieldsOf<Omit<ProxyConfiguration, "unspecifiedBindA
   healthzBindAddress: text({
     default: "0.0.0.0:10256",
     doc: "IP and port of the health server; empty means port 10256 on every address.",
+    zeroIsUnset: true,
     rules: [bindAddress],
     upstream: "HealthzBindAddress",
   }),
   metricsBindAddress: text({
     default: "127.0.0.1:10249",
     doc: "IP and port of the metrics server; empty means port 10249 on the loopback address.",
+    zeroIsUnset: true,
     rules: [bindAddress],
     upstream: "MetricsBindAddress",
   }),
