@@ -6,6 +6,8 @@ export interface Setup {
   readonly detectLocal: "cluster-cidr" | "none";
   readonly masqueradeAll: boolean;
   readonly nodePortAddresses: "primary" | "all";
+  /** The proxy was told that another mode's rules are still there. */
+  readonly leftovers?: boolean;
 }
 
 /** Each way of masquerading with each choice of node port addresses. */

@@ -9,9 +9,12 @@ Deno.test("the kernel accepts and refuses what the fake accepts and refuses", as
   using nftables = namespace.open();
   for (const row of behaviourCases) {
     await t.step(row.name, async () => {
-      const state = await runCase(nftables, row);
-      assert.equal(state, await runCase(new FakeNftables(), row));
-      await nftables.commit(table, [{ kind: "add-table" }, { kind: "delete-table" }]);
+      try {
+        const state = await runCase(nftables, row);
+        assert.equal(state, await runCase(new FakeNftables(), row));
+      } finally {
+        await nftables.commit(table, [{ kind: "add-table" }, { kind: "delete-table" }]);
+      }
     });
   }
 });

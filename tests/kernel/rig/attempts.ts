@@ -73,8 +73,11 @@ export function attempt(networks: Networks, target: Target, done: OutcomeHandler
   }
   const onReady = (events: number) => {
     const error = libc.takeError(fd);
-    if (error !== 0) return finish(rejected(error));
-    if (events & POLLERR) return finish({ kind: "rejected", reason: "ICMP" });
+    if (error !== 0 || events & POLLERR) {
+      return finish(
+        libc.takeIcmpError(fd) ? { kind: "rejected", reason: "ICMP" } : rejected(error),
+      );
+    }
     if (!(events & (POLLIN | POLLHUP))) return reactor.watch(fd, POLLIN, onReady);
     const buffer = new Uint8Array(2048);
     const { length } = libc.receive(fd, buffer);

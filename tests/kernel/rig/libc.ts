@@ -124,6 +124,12 @@ export function openLibc() {
       const told = length >= 0 && (from[0] === AF_INET || from[0] === AF_INET6);
       return { length, from: told ? decodeAddress(from) : { address: "", port: 0 } };
     },
+    /** Whether the socket heard of an error by ICMP; takes the oldest such report. */
+    takeIcmpError(fd: number): boolean {
+      const MSG_ERRQUEUE = 0x2000;
+      const buffer = new Uint8Array(64);
+      return checked(symbols.recvfrom(fd, buffer, 64n, MSG_ERRQUEUE, null, null)) >= 0;
+    },
     setOption: (fd: number, option: { level: number; name: number; value: number }): number =>
       checked(symbols.setsockopt(fd, option.level, option.name, number32(option.value), 4)),
     /** Takes and clears the pending error of a socket: an errno or 0. */

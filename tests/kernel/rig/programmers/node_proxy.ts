@@ -47,6 +47,7 @@ class NodeProxy implements Disposable {
       nodePortAddresses: [setup.nodePortAddresses],
       startedMs: 0,
     });
+    this.#state.setLeftovers(setup.leftovers ?? false);
     this.#state.setInterfaceAddresses(
       Deno.networkInterfaces().map(({ address }) => address),
     );
