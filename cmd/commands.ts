@@ -4,10 +4,30 @@ import type { CommandTree } from "./dispatch.ts";
 export const commandTree: CommandTree = {
   entries: [
     {
+      words: ["config", "convert"],
+      summary: "rewrite a configuration as the other version, and report every field",
+      load: async () => (await import("./config/convert.ts")).convertCommand,
+    },
+    {
+      words: ["config", "validate"],
+      summary: "find everything that is wrong with a configuration",
+      load: async () => (await import("./config/validate.ts")).validateCommand,
+    },
+    {
+      words: ["config", "defaults"],
+      summary: "print a configuration with every field, its default and its meaning",
+      load: async () => (await import("./config/defaults.ts")).defaultsCommand,
+    },
+    {
+      words: ["config", "schema"],
+      summary: "print the JSON Schema of configurations, for editors",
+      load: async () => (await import("./config/schema.ts")).schemaCommand,
+    },
+    {
       words: ["completion"],
       summary: "print a completion script for bash, fish or zsh",
       load: async () => (await import("./completion.ts")).completionCommand(() => commandTree),
     },
   ],
-  groups: [],
+  groups: [{ word: "config", summary: "read, check and rewrite configurations" }],
 };
