@@ -16,20 +16,34 @@ export interface Batch {
   ownerOf(failure: NftFailure): Owner;
 }
 
-/** Elements of one set with their owners, side by side. */
-export interface OwnedElements {
-  readonly elements: NftElement[];
-  readonly owners: Owner[];
+/** Elements of one set, and whose they are. */
+export class OwnedElements {
+  readonly #elements: NftElement[] = [];
+  /** Where a run of elements of one owner starts. */
+  readonly #starts: number[] = [];
+  readonly #owners: Owner[] = [];
+
+  get elements(): readonly NftElement[] {
+    return this.#elements;
+  }
+
+  push(elements: readonly NftElement[], owner: Owner): void {
+    if (this.#owners.length === 0 || this.#owners.at(-1) !== owner) {
+      this.#starts.push(this.#elements.length);
+      this.#owners.push(owner);
+    }
+    for (const element of elements) this.#elements.push(element);
+  }
+
+  ownerAt(index: number): Owner {
+    return this.#owners[this.#starts.findLastIndex((start) => start <= index)];
+  }
 }
 
 /** Puts a batch together in the order of the calls. */
 export class BatchBuilder {
   readonly #operations: NftOperation[] = [];
-  readonly #owners: (Owner | readonly Owner[])[] = [];
-
-  get isEmpty(): boolean {
-    return this.#operations.length === 0;
-  }
+  readonly #owners: (Owner | OwnedElements)[] = [];
 
   add(operation: NftOperation, owner?: Owner): void {
     this.#operations.push(operation);
@@ -39,11 +53,11 @@ export class BatchBuilder {
   addElements(
     kind: "add-elements" | "delete-elements",
     set: SetName,
-    { elements, owners }: OwnedElements,
+    owned: OwnedElements,
   ): void {
-    if (elements.length === 0) return;
-    this.#operations.push({ kind, set, elements });
-    this.#owners.push(owners);
+    if (owned.elements.length === 0) return;
+    this.#operations.push({ kind, set, elements: owned.elements });
+    this.#owners.push(owned);
   }
 
   /** Everything added so far. */
@@ -54,8 +68,8 @@ export class BatchBuilder {
       services,
       ownerOf: ({ element, operation }) => {
         const owner = owners[operation];
-        if (owner === undefined || typeof owner === "string") return owner;
-        return element === undefined ? undefined : owner[element];
+        if (!(owner instanceof OwnedElements)) return owner;
+        return element === undefined ? undefined : owner.ownerAt(element);
       },
     };
   }

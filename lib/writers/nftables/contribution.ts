@@ -181,7 +181,7 @@ class Contributor {
     if (affinitySeconds > 0) return gotoChain(this.#affinityChain(kind, endpoints));
     const list = listOf(this.#elements, map);
     for (let i = 0; i < endpoints.length; i++) {
-      list.push({ key: [...key, i], value: [endpoints[i].ip, endpoints[i].port] });
+      list.push({ key: withIndex(key, i), value: [endpoints[i].ip, endpoints[i].port] });
     }
     const pick = pickChain(map, endpoints.length);
     this.#picks.set(pick.name, pick);
@@ -224,4 +224,9 @@ class Contributor {
   #add(set: SetName, key: readonly (string | number)[], value?: NftVerdict): void {
     listOf(this.#elements, set).push(value ? { key, value } : { key });
   }
+}
+
+/** Written out, not spread: this runs for every endpoint of the cluster at start. */
+function withIndex([first, second, third]: NftElement["key"], index: number): NftElement["key"] {
+  return third === undefined ? [first, second, index] : [first, second, third, index];
 }

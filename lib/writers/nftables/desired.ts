@@ -22,17 +22,15 @@ export interface Desired {
 export function wantedElements({ context, groups }: Desired): Map<SetName, NftElement[]> {
   const wanted = new Map<SetName, NftElement[]>();
   const seen = new Set<string>();
+  const firstOf = (set: SetName, list: readonly NftElement[]) =>
+    list.filter((element) => {
+      const name = `${set} ${elementKey(element)}`;
+      return !seen.has(name) && seen.add(name);
+    });
   const collect = ({ elements }: Contribution) => {
     for (const [set, list] of elements) {
       const target = listOf(wanted, set);
-      for (const element of list) {
-        if (isShared(set)) {
-          const name = `${set} ${elementKey(element)}`;
-          if (seen.has(name)) continue;
-          seen.add(name);
-        }
-        target.push(element);
-      }
+      for (const element of isShared(set) ? firstOf(set, list) : list) target.push(element);
     }
   };
   collect(contributionOfSettings(context.settings));

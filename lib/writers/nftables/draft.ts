@@ -10,7 +10,7 @@ import { deepEqual } from "../../base/deep_equal.ts";
 import type { NftElement } from "../../kernel/nftables/operations.ts";
 import type { ServicePortKey } from "../../snapshot/snapshot.ts";
 import type { Protocol } from "../../base/protocol.ts";
-import { type Batch, BatchBuilder, type OwnedElements, type Owner } from "./batch.ts";
+import { type Batch, BatchBuilder, OwnedElements, type Owner } from "./batch.ts";
 import type { Contribution } from "./contribution.ts";
 import { elementKey, sameElement } from "./elements.ts";
 import type { Inventory, TableView } from "./inventory.ts";
@@ -55,11 +55,12 @@ export class Draft {
   /** One service port (or, without owner, the settings) goes from `before` to `after`. */
   change(before: Contribution, after: Contribution, owner: Owner): void {
     if (owner !== undefined) this.#services.push(owner);
-    for (const set of setNames) {
-      const old = before.elements.get(set);
-      const wanted = after.elements.get(set);
-      if (isShared(set)) this.#acquire(set, wanted ?? [], owner);
-      else if (old || wanted) this.#diff(set, { old: old ?? [], wanted: wanted ?? [], owner });
+    for (const [set, wanted] of after.elements) {
+      if (isShared(set)) this.#acquire(set, wanted, owner);
+      else this.#diff(set, { old: before.elements.get(set) ?? [], wanted, owner });
+    }
+    for (const [set, old] of before.elements) {
+      if (!isShared(set) && !after.elements.has(set)) this.#remove(set, old, owner);
     }
     this.#chains(before, after, owner);
     this.#sets(before, after, owner);
@@ -87,49 +88,45 @@ export class Draft {
       readonly owner: Owner;
     },
   ): void {
-    if (old.length === 0) {
-      for (const element of wanted) this.#add(set, element, owner);
-      return;
-    }
+    if (old.length === 0) return this.#add(set, wanted, owner);
     const gone = new Map(old.map((element) => [elementKey(element), element]));
-    for (const element of wanted) {
+    const added = wanted.filter((element) => {
       const key = elementKey(element);
       const known = gone.get(key);
-      if (known && sameElement(known, element)) gone.delete(key);
-      else this.#add(set, element, owner);
-    }
-    for (const element of gone.values()) this.#remove(set, element, owner);
+      const isKept = known !== undefined && sameElement(known, element);
+      if (isKept) gone.delete(key);
+      return !isKept;
+    });
+    this.#add(set, added, owner);
+    this.#remove(set, [...gone.values()], owner);
   }
 
   #acquire(set: SetName, wanted: readonly NftElement[], owner: Owner): void {
-    for (const element of wanted) {
-      const isFirst = this.#options.inventory.acquire(sharedName(set, element));
-      if (isFirst) this.#add(set, element, owner);
-    }
+    const { inventory } = this.#options;
+    const added = wanted.filter((element) => inventory.acquire(sharedName(set, element)));
+    this.#add(set, added, owner);
   }
 
   #release(before: Contribution): void {
     const { inventory } = this.#options;
     for (const [set, elements] of before.elements) {
       if (!isShared(set)) continue;
-      for (const element of elements) {
-        if (inventory.release(sharedName(set, element))) this.#remove(set, element, undefined);
-      }
+      const removed = elements.filter((element) => inventory.release(sharedName(set, element)));
+      this.#remove(set, removed, undefined);
     }
     for (const name of before.picks.keys()) {
       if (inventory.release(name)) inventory.retire(name, "pick");
     }
   }
 
-  #add(set: SetName, element: NftElement, owner: Owner): void {
-    const there = this.#options.view.element(set, element);
-    if (there && sameElement(there, element)) return;
-    if (there) this.#remove(set, there, owner);
-    append(this.#added, set, element, owner);
+  #add(set: SetName, wanted: readonly NftElement[], owner: Owner): void {
+    const { missing, replaced } = this.#options.view.compare(set, wanted);
+    this.#remove(set, replaced, owner);
+    if (missing.length > 0) ownedOf(this.#added, set).push(missing, owner);
   }
 
-  #remove(set: SetName, element: NftElement, owner: Owner): void {
-    append(this.#removed, set, element, owner);
+  #remove(set: SetName, elements: readonly NftElement[], owner: Owner): void {
+    if (elements.length > 0) ownedOf(this.#removed, set).push(elements, owner);
   }
 
   #chains(before: Contribution, after: Contribution, owner: Owner): void {
@@ -224,14 +221,8 @@ function sharedName(set: SetName, element: NftElement): string {
   return `${set} ${elementKey(element)}`;
 }
 
-function append(
-  lists: Map<SetName, OwnedElements>,
-  set: SetName,
-  element: NftElement,
-  owner: Owner,
-): void {
+function ownedOf(lists: Map<SetName, OwnedElements>, set: SetName): OwnedElements {
   let list = lists.get(set);
-  if (!list) lists.set(set, list = { elements: [], owners: [] });
-  list.elements.push(element);
-  list.owners.push(owner);
+  if (!list) lists.set(set, list = new OwnedElements());
+  return list;
 }

@@ -10,10 +10,16 @@ import type { SetName } from "./sets.ts";
 
 /** What the table holds where no service port is known to have put it. */
 export interface TableView {
-  /** The element under the same key; asked once for each. */
-  element(set: SetName, element: NftElement): NftElement | undefined;
+  /** Which of these elements are not there, and what is there under their keys; asked once for each. */
+  compare(set: SetName, wanted: readonly NftElement[]): ElementComparison;
   chain(name: string, rules: readonly NftRule[]): "absent" | "differs" | "same";
   hasSet(name: string): boolean;
+}
+
+/** What has to be added, and what has to go before. */
+export interface ElementComparison {
+  readonly missing: readonly NftElement[];
+  readonly replaced: readonly NftElement[];
 }
 
 /** `pick`: a chain with its rules; `chain`: an empty one. */
@@ -74,8 +80,8 @@ export class Inventory implements TableView {
     for (const name of names) this.#retired.delete(name);
   }
 
-  element(): undefined {
-    return undefined;
+  compare(_set: SetName, wanted: readonly NftElement[]): ElementComparison {
+    return { missing: wanted, replaced: [] };
   }
 
   chain(name: string): "absent" | "differs" | "same" {

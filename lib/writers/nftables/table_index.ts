@@ -16,7 +16,7 @@ import type {
   NftTable,
 } from "../../kernel/nftables/operations.ts";
 import { elementKey, listOf } from "./elements.ts";
-import type { TableView } from "./inventory.ts";
+import type { ElementComparison, TableView } from "./inventory.ts";
 import type { ChainWithRules } from "./rules/statements.ts";
 import { type SetName, setNames, sets } from "./sets.ts";
 
@@ -101,15 +101,20 @@ export class TableIndex implements TableView {
     });
   }
 
-  element(set: SetName, element: NftElement): NftElement | undefined {
+  compare(set: SetName, wanted: readonly NftElement[]): ElementComparison {
     const index = this.#sets.get(set);
-    if (!index) return undefined;
-    if (index.missing.size === 0) return element;
-    const key = elementKey(element);
-    if (!index.missing.has(key)) return element;
-    const other = index.extra.get(key);
-    index.extra.delete(key);
-    return other;
+    if (!index) return { missing: wanted, replaced: [] };
+    if (index.missing.size === 0) return { missing: [], replaced: [] };
+    const replaced: NftElement[] = [];
+    const missing = wanted.filter((element) => {
+      const key = elementKey(element);
+      if (!index.missing.has(key)) return false;
+      const other = index.extra.get(key);
+      if (other) replaced.push(other);
+      index.extra.delete(key);
+      return true;
+    });
+    return { missing, replaced };
   }
 
   /** Takes the ranges that an interval set holds too much for this address and port. */
