@@ -72,11 +72,12 @@ export class FakeNftables implements Nftables {
     options.signal?.throwIfAborted();
     if (operations.length === 0) return;
     const setOf = this.#setLookup(table, operations);
+    // What cannot be encoded must not pass here either. Elements of missing sets are refused below.
+    const known = operations.filter((each) => !("elements" in each) || setOf(each.set));
+    encodeBatch(table, known, { setOf });
     this.#failAsAWhole(table, options.generation);
     const failures = this.#apply(table, operations);
     if (failures.length === 0) {
-      // What cannot be encoded must not pass here either.
-      encodeBatch(table, operations, { setOf });
       this.#generation++;
       this.#commits.push({ table, operations });
       return;

@@ -1,6 +1,7 @@
 /** Which intervals the kernel refuses beside those that a set holds already. */
 import { Errno } from "../errno.ts";
 import { compareBytes } from "./bytes.ts";
+import { elementKey } from "./elements.ts";
 import { type FieldLayout, fieldLayout, writeFieldRanges } from "./fields.ts";
 import type { NftElement, NftFamily, NftField, NftSet } from "./operations.ts";
 
@@ -9,16 +10,19 @@ interface Box {
   readonly last: Uint8Array;
 }
 
+/** A set with intervals and what it holds. */
+export interface FakeIntervals {
+  readonly set: NftSet;
+  readonly family: NftFamily;
+  readonly elements: ReadonlyMap<string, NftElement>;
+}
+
 /**
  * EEXIST where the new element overlaps another. Concatenations are looked up by their lowest and
  * their highest corner only, so a wider element may follow a narrower one inside it, not precede it.
  */
 export function overlapErrno(
-  { set, family, elements }: {
-    readonly set: NftSet;
-    readonly family: NftFamily;
-    readonly elements: ReadonlyMap<string, NftElement>;
-  },
+  { set, family, elements }: FakeIntervals,
   element: NftElement,
 ): number {
   const layout = fieldLayout(set.key, family);
@@ -31,6 +35,24 @@ export function overlapErrno(
     if (overlaps) return Errno.EEXIST;
   }
   return 0;
+}
+
+/**
+ * The key of the element that a deletion finds: for concatenations the one that holds the lowest
+ * corner, whatever its size. A writer that names a range wrongly deletes another one.
+ */
+export function keyToDelete(
+  { set, family, elements }: FakeIntervals,
+  element: NftElement,
+): string | undefined {
+  const exact = elementKey(element);
+  if (elements.has(exact) || set.key.length === 1) return exact;
+  const layout = fieldLayout(set.key, family);
+  const { first } = boxOf(layout, element.key);
+  for (const [key, other] of elements) {
+    if (holds(layout, boxOf(layout, other.key), first)) return key;
+  }
+  return undefined;
 }
 
 function boxOf(layout: FieldLayout, key: readonly NftField[]): Box {

@@ -2,7 +2,7 @@
 import { Errno } from "../errno.ts";
 import { deepEqual } from "../../base/deep_equal.ts";
 import { elementKey } from "./elements.ts";
-import { overlapErrno } from "./fake_intervals.ts";
+import { keyToDelete, overlapErrno } from "./fake_intervals.ts";
 import { lowerRule, selectorType } from "./lower_rule.ts";
 import type {
   NftChain,
@@ -79,7 +79,7 @@ export class FakeTable {
       case "delete-elements":
         return this.#eachElement(
           operation,
-          (set, { key }) => this.#deleteElement(set, elementKey({ key }), undo),
+          (set, element) => this.#deleteElement(set, this.#keyToDelete(set, element), undo),
         );
     }
   }
@@ -95,7 +95,7 @@ export class FakeTable {
     if (!chain.base) return undefined;
     const { policy: _, ...place } = chain.base;
     const { policy: __, ...existingPlace } = base ?? {};
-    if (!base || !deepEqual(place, existingPlace)) return { errno: Errno.EEXIST };
+    if (!base || !deepEqual(place, existingPlace)) return { errno: Errno.EOPNOTSUPP };
     const before = existing.chain;
     existing.chain = { ...before, base: chain.base };
     undo.push(() => existing.chain = before);
@@ -191,9 +191,14 @@ export class FakeTable {
     return 0;
   }
 
-  #deleteElement({ elements }: FakeSet, key: string, undo: Undo): number {
-    const existing = elements.get(key);
-    if (!existing) return Errno.ENOENT;
+  #keyToDelete({ set, elements }: FakeSet, element: NftElement): string | undefined {
+    if (!set.interval) return elementKey(element);
+    return keyToDelete({ set, family: this.#table.family, elements }, element);
+  }
+
+  #deleteElement({ elements }: FakeSet, key: string | undefined, undo: Undo): number {
+    const existing = key === undefined ? undefined : elements.get(key);
+    if (key === undefined || !existing) return Errno.ENOENT;
     deleteEntry(elements, key, undo);
     const target = chainOf(existing.value);
     if (target !== undefined) count(this.#chainUses, [target, -1], undo);
