@@ -4,6 +4,17 @@ import type { CommandTree } from "./dispatch.ts";
 export const commandTree: CommandTree = {
   entries: [
     {
+      words: ["run"],
+      summary: "program this node's Services and keep them programmed",
+      load: async () => {
+        const [{ runCommand }, { startProxy }] = await Promise.all([
+          import("./run_command.ts"),
+          import("./run/start_proxy.ts"),
+        ]);
+        return runCommand(startProxy);
+      },
+    },
+    {
       words: ["config", "convert"],
       summary: "rewrite a configuration as the other version, and report every field",
       load: async () => (await import("./config/convert.ts")).convertCommand,

@@ -118,3 +118,32 @@ function closeQuietly(watcher: Deno.FsWatcher): void {
     // It is closed already.
   }
 }
+
+/**
+ * Resolves when the file itself is written to with another content. A file that was replaced by
+ * renaming, removed, touched or given other rights is not: such a change is for the next start.
+ */
+export async function untilRewritten(path: string, signal: AbortSignal): Promise<void> {
+  const before = await identityOf(path);
+  using watcher = Deno.watchFs(path);
+  const close = () => watcher.close();
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    for await (const _event of watcher) {
+      const now = await identityOf(path);
+      if (now && now.inode === before?.inode && now.content !== before.content) return;
+    }
+  } finally {
+    signal.removeEventListener("abort", close);
+  }
+}
+
+async function identityOf(path: string): Promise<{ inode: string; content: string } | undefined> {
+  try {
+    const { dev, ino } = await Deno.stat(path);
+    return { inode: `${dev}:${ino}`, content: await Deno.readTextFile(path) };
+  } catch {
+    // Gone, or not readable now: nothing that a restart would help.
+    return undefined;
+  }
+}

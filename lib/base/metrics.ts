@@ -28,8 +28,8 @@ export interface MetricOptions {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
-  /** Upstream's stability level, the first word of the help text; ALPHA unless told. */
-  readonly stability?: "ALPHA" | "BETA" | "STABLE";
+  /** Upstream's stability level, the first word of the help text; ALPHA unless told, none for process metrics. */
+  readonly stability?: "ALPHA" | "BETA" | "STABLE" | "none";
 }
 
 export interface HistogramOptions extends MetricOptions {

@@ -171,6 +171,10 @@ export class FamilyState {
     this.#pending.restore();
   }
 
+  get settings(): FamilySettings {
+    return this.#settings;
+  }
+
   get counts(): FamilyCounts {
     return this.#totals.counts;
   }

@@ -1,0 +1,41 @@
+/** How long a proxy lives: until a signal, a failure of one of its tasks, or a reason to restart. */
+
+/** Tasks that live and end together. */
+export class Lifetime {
+  readonly #controller = new AbortController();
+  readonly #tasks: Promise<void>[] = [];
+  #failure: { readonly error: unknown } | undefined;
+
+  /** Ends when `outside` aborts. */
+  constructor(outside: AbortSignal) {
+    if (outside.aborted) this.end();
+    else outside.addEventListener("abort", () => this.end(), { once: true });
+  }
+
+  /** Aborts when everything is to end. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Runs a task until the end. One that throws ends all the others; what it throws is `finished`'s. */
+  start(task: (signal: AbortSignal) => Promise<void>): void {
+    this.#tasks.push(task(this.signal).catch((error) => this.fail(error)));
+  }
+
+  /** Ends everything because of an error; only the first one counts. */
+  fail(error: unknown): void {
+    // What tasks throw while they end is the noise of ending.
+    if (!this.signal.aborted) this.#failure = { error };
+    this.end();
+  }
+
+  end(): void {
+    this.#controller.abort();
+  }
+
+  /** Resolves when every task has ended; throws what made them end, if anything did. */
+  async finished(): Promise<void> {
+    for (const task of this.#tasks) await task;
+    if (this.#failure) throw this.#failure.error;
+  }
+}

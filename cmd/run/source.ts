@@ -1,0 +1,106 @@
+/** Where the objects come from: manifest files or an apiserver. */
+import type { Clock } from "../../lib/base/clock.ts";
+import type { EventSink } from "../../lib/base/event_sink.ts";
+import type { Logger } from "../../lib/base/log.ts";
+import type { MetricsRegistry } from "../../lib/base/metrics.ts";
+import { RepeatedFailureLog } from "../../lib/base/repeated_failure.ts";
+import type { Source } from "../../lib/watchers/source.ts";
+import type { RunOptions } from "../run_options.ts";
+import type { Lifetime } from "./lifetime.ts";
+
+export interface SourceOptions {
+  readonly options: RunOptions;
+  readonly nodeName: string;
+  readonly hostName: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: MetricsRegistry;
+  readonly lifetime: Lifetime;
+  readonly env: (name: string) => string | undefined;
+}
+
+/** A source, and where to write what happens here. */
+export interface OpenSource {
+  readonly source: Source;
+  /** In a few words, for people. */
+  readonly description: string;
+  readonly events: EventSink;
+  /** Whether the Node is known to the source for sure, so that waiting for it makes sense. */
+  readonly hasNode: boolean;
+}
+
+/** Opens the source that the options name; a source that can never work throws. */
+export function openSource(context: SourceOptions): Promise<OpenSource> {
+  return context.options.manifests === "" ? openApiserver(context) : openManifests(context);
+}
+
+async function openManifests(context: SourceOptions): Promise<OpenSource> {
+  const { options, clock, logger, lifetime } = context;
+  const { describeManifestProblem, ManifestsSource } = await import(
+    "../../lib/watchers/manifests.ts"
+  );
+  const failures = new RepeatedFailureLog(logger, clock);
+  const source = await ManifestsSource.open({
+    path: options.manifests,
+    clock,
+    namespaceOptOut: options.namespaceOptOut,
+    onProblem: (problem) => {
+      const message = describeManifestProblem(problem);
+      failures.report({
+        key: message,
+        message: "Cannot use a manifest",
+        error: new Error(message),
+      });
+    },
+    onNotice: (message) => logger.info(message),
+  });
+  if (!options.once && !options.dryRun) lifetime.start((signal) => source.follow(signal));
+  return {
+    source,
+    description: options.manifests === "-"
+      ? "manifests from stdin"
+      : `manifests in ${options.manifests}`,
+    // Nobody keeps events here; what is worth one is logged as well.
+    events: { emit: () => {} },
+    hasNode: false,
+  };
+}
+
+async function openApiserver(context: SourceOptions): Promise<OpenSource> {
+  const { options, clock, logger, lifetime, metrics, nodeName, hostName, env } = context;
+  const { clientConnection } = options.configuration;
+  const [{ connect }, { registerClientMetrics }, { ApiEventSink }, { createApiserverSource }] =
+    await Promise.all([
+      import("../../lib/kube/connect.ts"),
+      import("../../lib/kube/client_metrics.ts"),
+      import("../../lib/kube/events.ts"),
+      import("../../lib/watchers/apiserver_source.ts"),
+    ]);
+  const client = await connect({
+    kubeconfig: clientConnection.kubeconfig,
+    master: options.master,
+    environment: env,
+    userAgent: `kube-proxy/${options.reportedVersion} (linux/${architecture()}) kubernetes/unknown`,
+    qps: clientConnection.qps,
+    burst: clientConnection.burst,
+    contentType: clientConnection.contentType,
+    acceptContentTypes: clientConnection.acceptContentTypes,
+    metrics: registerClientMetrics(metrics),
+    clock,
+  });
+  const events = new ApiEventSink({ client, hostName, clock, log: logger });
+  if (!options.dryRun) lifetime.start((signal) => events.run(signal));
+  const source = createApiserverSource({
+    client,
+    nodeName,
+    ...(options.namespaceOptOut ? { optOut: { delayMs: options.namespaceOptOutDelayMs } } : {}),
+    clock,
+    log: logger,
+    signal: lifetime.signal,
+  });
+  return { source, description: "an apiserver", events, hasNode: true };
+}
+
+function architecture(): string {
+  return Deno.build.arch === "aarch64" ? "arm64" : "amd64";
+}
