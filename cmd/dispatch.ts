@@ -53,9 +53,13 @@ export async function dispatch(
     return await runEntry(entry, bare ? args : args.slice(entry.words.length), surroundings);
   }
   const group = tree.groups.find(({ word }) => word === first);
+  if (!group || bare) {
+    stderr.write(`Error: ${bare ? "Missing command" : unknownCommand(args, tree)}\n`);
+    return wrongUsage;
+  }
   const second = args.slice(1).find((arg) => !arg.startsWith("-"));
-  if (!group || second !== undefined) {
-    stderr.write(`Error: ${unknownCommand(args, tree)}\n`);
+  if (second !== undefined) {
+    stderr.write(`Error: ${unknownCommand([group.word, second], tree)}\n`);
     return wrongUsage;
   }
   const asked = args.slice(1).some((arg) => arg === "--help" || arg === "-h");
@@ -89,13 +93,16 @@ async function help(
   );
 }
 
-function unknownCommand(args: readonly string[], { entries, groups }: CommandTree): string {
-  const [word, second] = args.filter((arg) => !arg.startsWith("-"));
-  const group = groups.find((each) => each.word === word);
-  const written = group ? `${word} ${second}` : word;
+/** The first word, or the first two where the first is a group's. */
+function unknownCommand(
+  [word, second]: readonly string[],
+  { entries, groups }: CommandTree,
+): string {
+  const grouped = groups.some((group) => group.word === word) && second !== undefined;
+  const written = grouped ? `${word} ${second}` : word;
   const names = [
     ...entries.map(({ words }) => words.join(" ")),
-    ...groups.map((each) => each.word),
+    ...groups.map((group) => group.word),
   ];
   const hint = didYouMean(written, names) || "; kube-proxy help lists the commands";
   return `Unknown command "${written}"${hint}`;
