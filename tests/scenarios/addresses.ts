@@ -64,13 +64,24 @@ export const crowdAddresses: Readonly<Record<IpFamily, readonly string[]>> = {
 };
 
 export function clusterIP(number: number): DualStack {
-  return { IPv4: `172.30.0.${number}`, IPv6: `fd00:172:30::${number}` };
+  return numbered({ IPv4: "172.30.", IPv6: "fd00:172:30::" }, number);
 }
 
+/** Numbers below 256 only. */
 export function loadBalancerIP(number: number): DualStack {
   return { IPv4: `203.0.113.${number}`, IPv6: `2001:db8:113::${number}` };
 }
 
+/** Numbers below 256 only. */
 export function externalIP(number: number): DualStack {
   return { IPv4: `198.51.100.${number}`, IPv6: `2001:db8:51::${number}` };
+}
+
+/** Numbers up to 9999, which keeps IPv6 inside the service range. */
+function numbered(prefixes: DualStack, number: number): DualStack {
+  if (number > 9999) throw new RangeError(`Cannot number a service ${number}; 9999 is the last`);
+  return {
+    IPv4: `${prefixes.IPv4}${number >> 8}.${number & 0xff}`,
+    IPv6: `${prefixes.IPv6}${number}`,
+  };
 }

@@ -9,6 +9,7 @@
  * {"rule": {"chain": "services", "expr": [{"match": {…}}, {"vmap": {…}}]}}
  * ```
  */
+import { cidrContains, parseCidr, parseIp } from "../../../lib/base/ip.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -32,15 +33,45 @@ export interface NftRuleset {
   readonly chains: ReadonlyMap<string, readonly ListedRule[]>;
   /** By priority. */
   readonly baseChains: readonly BaseChain[];
-  /** Elements without their comments, timeouts and counters: keys of sets, pairs of maps. */
-  readonly sets: ReadonlyMap<string, readonly Json[]>;
+  readonly sets: ReadonlyMap<string, ListedSet>;
+}
+
+/** A set or map, without comments, timeouts and counters of its elements. */
+export class ListedSet {
+  readonly #exact = new Map<string, Json>();
+  readonly #ranges: { readonly key: Json; readonly value: Json }[] = [];
+
+  /** Keys of a set, pairs of a map, as `nft` prints them. */
+  constructor(elements: readonly Json[]) {
+    for (const element of elements) {
+      const [key, value]: readonly Json[] = Array.isArray(element) ? element : [element, null];
+      const bare = flatten(bareKey(key));
+      this.#exact.set(JSON.stringify(bare), value);
+      if (hasRange(bare)) this.#ranges.push({ key: bare, value });
+    }
+  }
+
+  has(key: Json): boolean {
+    return this.get(key) !== undefined;
+  }
+
+  /** The value of a map, null for a set, undefined for none. */
+  get(key: Json): Json | undefined {
+    const exact = this.#exact.get(JSON.stringify(key));
+    return exact !== undefined ? exact : this.#ranges.find((range) => holds(range.key, key))?.value;
+  }
+
+  /** Each element as one line of text, sorted. */
+  toLines(): readonly string[] {
+    return [...this.#exact].map(([key, value]) => `${key} : ${JSON.stringify(value)}`).toSorted();
+  }
 }
 
 /** Reads the output of `nft -j list table FAMILY NAME`. */
 export function parseNftRuleset(text: string): NftRuleset {
   const chains = new Map<string, ListedRule[]>();
   const baseChains: BaseChain[] = [];
-  const sets = new Map<string, readonly Json[]>();
+  const sets = new Map<string, ListedSet>();
   for (const entry of listOf(objectOf(JSON.parse(text))["nftables"])) {
     const [[kind, value]] = Object.entries(objectOf(entry));
     if (kind === "metainfo" || kind === "table") continue;
@@ -53,7 +84,7 @@ export function parseNftRuleset(text: string): NftRuleset {
         baseChains.push({ name, hook, priority });
       }
     } else if (kind === "set" || kind === "map") {
-      sets.set(name, listOf(object["elem"] ?? []).map(bareElement));
+      sets.set(name, new ListedSet(listOf(object["elem"] ?? [])));
     } else if (kind === "rule") {
       const rule = { handle: Number(object["handle"]), statements: listOf(object["expr"]) };
       chains.set(name, [...chains.get(name) ?? [], rule]);
@@ -63,14 +94,36 @@ export function parseNftRuleset(text: string): NftRuleset {
   return { chains, baseChains, sets };
 }
 
-/** An element of a set is its key, of a map a pair; comments and timers wrap the key. */
-function bareElement(element: Json): Json {
-  if (Array.isArray(element)) return [bareKey(element[0]), element[1]];
-  return bareKey(element);
-}
-
+/** Comments and timers wrap the key. */
 function bareKey(key: Json): Json {
   return isObject(key) && key["elem"] !== undefined ? objectOf(key["elem"])["val"] : key;
+}
+
+/** `{"concat": […]}` as a list; prefixes as CIDR text. */
+function flatten(element: Json): Json {
+  if (!isObject(element)) return element;
+  if (element["concat"] !== undefined) return listOf(element["concat"]).map(flatten);
+  if (element["prefix"] !== undefined) {
+    const { addr, len } = objectOf(element["prefix"]);
+    return `${textOf(addr)}/${Number(len)}`;
+  }
+  throw unexpected("an element", element);
+}
+
+function hasRange(key: Json): boolean {
+  return Array.isArray(key) ? key.some(hasRange) : typeof key === "string" && key.includes("/");
+}
+
+/** Whether an element, of which parts may be CIDRs, holds the value. */
+function holds(element: Json, value: Json): boolean {
+  if (Array.isArray(element) && Array.isArray(value)) {
+    return element.length === value.length && element.every((part, i) => holds(part, value[i]));
+  }
+  if (typeof element === "string" && element.includes("/")) {
+    const [range, address] = [parseCidr(element), parseIp(String(value))];
+    if (range && address) return cidrContains(range, address);
+  }
+  return JSON.stringify(element) === JSON.stringify(value);
 }
 
 export function isObject(value: Json): value is JsonObject {

@@ -3,12 +3,12 @@
  * endpoints it can end at, masqueraded or not, or who stops it. Knows the statements that service
  * proxies use and refuses all others, so that a rule it does not understand is never passed over.
  */
-import { cidrContains, parseCidr, parseIp } from "../../../lib/base/ip.ts";
 import type { Protocol } from "../../../lib/base/protocol.ts";
 import {
   isObject,
   type Json,
   type JsonObject,
+  ListedSet,
   listOf,
   type NftRuleset,
   objectOf,
@@ -192,28 +192,27 @@ class PacketWalk {
   }
 
   #lookUp(body: JsonObject): Json | undefined {
-    const key = JSON.stringify(this.#value(body["key"]));
     const data = body["data"];
-    const pairs = typeof data === "string" ? this.#elements(data) : listOf(objectOf(data)["set"]);
-    const found = pairs.find((pair) => JSON.stringify(flatten(listOf(pair)[0])) === key);
-    return found === undefined ? undefined : listOf(found)[1];
+    const map = typeof data === "string"
+      ? this.#set(data)
+      : new ListedSet(listOf(objectOf(data)["set"]));
+    return map.get(this.#value(body["key"]));
   }
 
-  #elements(reference: string): readonly Json[] {
-    const elements = this.#ruleset.sets.get(reference.replace("@", ""));
-    if (elements === undefined) throw new Error(`Cannot trace: no set "${reference}"`);
-    return elements;
+  #set(reference: string): ListedSet {
+    const set = this.#ruleset.sets.get(reference.replace("@", ""));
+    if (set === undefined) throw new Error(`Cannot trace: no set "${reference}"`);
+    return set;
   }
 
   #matches(body: JsonObject): boolean {
-    const left = this.#value(body["left"]);
     const right = body["right"];
-    const isEqual = typeof right === "string" && right.startsWith("@")
-      ? this.#elements(right).some((element) => holds(flatten(element), left))
-      : isObject(right) && right["set"] !== undefined
-      ? listOf(right["set"]).some((element) => holds(flatten(element), left))
-      : holds(flatten(right), left);
-    return body["op"] === "!=" ? !isEqual : isEqual;
+    const isInside = typeof right === "string" && right.startsWith("@")
+      ? this.#set(right)
+      : new ListedSet(
+        isObject(right) && right["set"] !== undefined ? listOf(right["set"]) : [right],
+      );
+    return isInside.has(this.#value(body["left"])) !== (body["op"] === "!=");
   }
 
   #number(expression: Json): number {
@@ -280,27 +279,4 @@ class PacketWalk {
 
 function isTcpReset(body: Json): boolean {
   return isObject(body) && body["type"] === "tcp reset";
-}
-
-/** `{"concat": […]}` as a list; prefixes as CIDR text. */
-function flatten(element: Json): Json {
-  if (!isObject(element)) return element;
-  if (element["concat"] !== undefined) return listOf(element["concat"]).map(flatten);
-  if (element["prefix"] !== undefined) {
-    const { addr, len } = objectOf(element["prefix"]);
-    return `${textOf(addr)}/${Number(len)}`;
-  }
-  throw unexpected("an element", element);
-}
-
-/** Whether an element, of which parts may be CIDRs, holds the value. */
-function holds(element: Json, value: Json): boolean {
-  if (Array.isArray(element) && Array.isArray(value)) {
-    return element.length === value.length && element.every((part, i) => holds(part, value[i]));
-  }
-  if (typeof element === "string" && element.includes("/")) {
-    const [range, address] = [parseCidr(element), parseIp(String(value))];
-    if (range && address) return cidrContains(range, address);
-  }
-  return JSON.stringify(element) === JSON.stringify(value);
 }

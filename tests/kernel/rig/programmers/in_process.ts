@@ -30,6 +30,7 @@ export class InProcessProxy implements RunningProxy {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #lines: ReadableStreamDefaultReader<string>;
   readonly #setup: Setup;
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(cluster: Cluster, setup: Setup) {
     this.#setup = setup;
@@ -53,8 +54,14 @@ export class InProcessProxy implements RunningProxy {
     await this.change({ apply: [], remove: manifests });
   }
 
-  /** One sync for all of it; answers how many messages went to the kernel. */
-  async change(change: Omit<ProxyRequest, "setup">): Promise<number> {
+  /** One sync for all of it; answers how many messages went to the kernel. Calls take turns. */
+  change(change: Omit<ProxyRequest, "setup">): Promise<number> {
+    const answer = this.#turn.then(() => this.#change(change));
+    this.#turn = answer.catch(() => undefined);
+    return answer;
+  }
+
+  async #change(change: Omit<ProxyRequest, "setup">): Promise<number> {
     const request: ProxyRequest = { setup: this.#setup, ...change };
     await this.#writer.write(new TextEncoder().encode(`${JSON.stringify(request)}\n`));
     const { value } = await this.#lines.read();

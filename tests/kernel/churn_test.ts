@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { ipFamilies } from "../../lib/base/ip_family.ts";
+import {
+  clusterIP,
+  externalIP,
+  type Host,
+  hostAddresses,
+  loadBalancerIP,
+} from "../scenarios/addresses.ts";
+import { bulkServices, changingService, changingServiceAt } from "../scenarios/bulk_services.ts";
+import { nodePortOf } from "../scenarios/description.ts";
+import { clusterManifests, serviceManifests } from "../scenarios/manifests.ts";
+import { setups } from "../scenarios/setups.ts";
+import type { LoadReport } from "./rig/agent_protocol.ts";
+import type { Cluster } from "./rig/cluster.ts";
+import { InProcessProgrammer, type InProcessProxy } from "./rig/programmers/in_process.ts";
+import { createShopCluster } from "./rig/shop_cluster.ts";
+
+const seconds = Deno.env.get("KUBE_PROXY_TEST_FULL") ? 30 : 5;
+const replacements = 500;
+const perSecond = 200;
+
+Deno.test("no connection fails while endpoints are replaced", async (test) => {
+  await using cluster = await createShopCluster();
+  await using proxy = await new InProcessProgrammer().start(cluster, {
+    manifests: clusterManifests([changingServiceAt(0)]),
+    setup: setups[0],
+  });
+
+  await test.step(`${replacements} times, with 3, 2, 1, 3, … endpoints`, async () => {
+    await underLoad(cluster, () => replaceEndpoints(proxy));
+  });
+
+  await test.step("the same while 2,000 other Services load", async () => {
+    const bulk = bulkServices(2000, { endpoints: 10 });
+    await underLoad(cluster, async () => {
+      await Promise.all([replaceEndpoints(proxy), loadInChunks(proxy, bulk)]);
+    });
+  });
+});
+
+/** Spread over the time of the test, each as soon as the kernel has the one before. */
+async function replaceEndpoints(proxy: InProcessProxy): Promise<void> {
+  const start = performance.now();
+  for (let step = 1; step <= replacements; step++) {
+    await proxy.apply(serviceManifests(changingServiceAt(step)));
+    const due = start + step * seconds * 1000 / replacements;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+  }
+}
+
+async function loadInChunks(
+  proxy: InProcessProxy,
+  services: ReturnType<typeof bulkServices>,
+): Promise<void> {
+  for (let i = 0; i < services.length; i += 100) {
+    await proxy.apply(services.slice(i, i + 100).flatMap(serviceManifests));
+  }
+}
+
+/** Every kind of frontend in both families, from outside, from the node and from a pod that may meet itself. */
+async function underLoad(cluster: Cluster, action: () => Promise<void>): Promise<void> {
+  const targets = ipFamilies.flatMap((family) =>
+    [
+      { from: "client-a", address: clusterIP(changingService.number)[family], port: 80 },
+      { from: "client-b", address: loadBalancerIP(changingService.number)[family], port: 80 },
+      {
+        from: "node",
+        address: hostAddresses.node[family],
+        port: nodePortOf(changingService, changingService.ports[0]),
+      },
+      { from: "pod-a", address: clusterIP(changingService.number)[family], port: 80 },
+      { from: "pod-b", address: externalIP(changingService.number)[family], port: 80 },
+    ] as const
+  );
+  const repeatedBefore = await repeatedSyns(cluster);
+  const stops = await Promise.all(
+    targets.map(({ from, address, port }) =>
+      cluster.agent.startLoad({
+        namespace: cluster.namespace(from),
+        protocol: "TCP",
+        address,
+        port,
+        perSecond: perSecond / targets.length,
+        timeoutMs: 3000,
+      })
+    ),
+  );
+  await action();
+  const reports = await Promise.all(stops.map((stop) => stop()));
+  assert.deepEqual(reports.map(({ failed }) => failed), targets.map(() => ({})));
+  assert.equal(await repeatedSyns(cluster) - repeatedBefore, 0, "a first packet was lost");
+  const attempts = sum(reports, ({ attempts }) => attempts);
+  assert.ok(attempts > perSecond * seconds * 0.8, `only ${attempts} connections were tried`);
+  const reached = reports.flatMap((report) => Object.keys(report.reached));
+  assert.equal(new Set(reached).size, 6, `only these answered: ${[...new Set(reached)]}`);
+}
+
+function sum(reports: readonly LoadReport[], value: (report: LoadReport) => number): number {
+  return reports.reduce((total, report) => total + value(report), 0);
+}
+
+/** How often a TCP client had to say again that it wants to connect. */
+async function repeatedSyns(cluster: Cluster): Promise<number> {
+  const hosts: readonly Host[] = ["client-a", "client-b", "node", "pod-a", "pod-b"];
+  const counts = await Promise.all(hosts.map(async (host) => {
+    const [names, values] = (await cluster.run(host, ["cat", "/proc/net/netstat"]))
+      .split("\n").filter((line) => line.startsWith("TcpExt:")).map((line) => line.split(" "));
+    return Number(values[names.indexOf("TCPSynRetrans")]);
+  }));
+  return counts.reduce((total, count) => total + count, 0);
+}
