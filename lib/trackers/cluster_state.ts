@@ -157,17 +157,23 @@ export class ClusterState {
       : mode;
   }
 
-  /** A family that does not run says nothing about its slices; a type that no family has is worth a word. */
+  /** A type that no family has is worth a word; slices of a family that does not run are not. */
   #noteForeignTypes(batch: WatchBatch<EndpointSlice>): void {
-    const slices = batch.kind === "replace"
-      ? batch.objects
-      : batch.changes.flatMap((change) => change.kind === "upsert" ? [change.object] : []);
-    for (const { namespace, name, addressType } of slices) {
-      if (addressType === "IPv4" || addressType === "IPv6") continue;
-      const subject = sliceSubject(namespace, name);
-      const message = `${subject}: its address type "${addressType}" is not proxied`;
-      this.#notices.add({ subject, topic: "address-type", message });
+    if (batch.kind === "replace") {
+      for (const slice of batch.objects) this.#noteForeignType(slice);
+      return;
     }
+    for (const change of batch.changes) {
+      if (change.kind === "upsert") this.#noteForeignType(change.object);
+      else this.#notices.forget(sliceSubject(change.namespace, change.name));
+    }
+  }
+
+  #noteForeignType({ namespace, name, addressType }: EndpointSlice): void {
+    if (addressType === "IPv4" || addressType === "IPv6") return;
+    const subject = sliceSubject(namespace, name);
+    const message = `${subject}: its address type "${addressType}" is not proxied`;
+    this.#notices.add({ subject, topic: "address-type", message });
   }
 
   #forEach(apply: (state: FamilyState) => boolean): boolean {
