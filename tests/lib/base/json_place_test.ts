@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { placeInJson } from "../../../lib/base/json_place.ts";
+
+const text = `{
+  "a": [1, {"b": "x\\"},{", "c": true}, []],
+  "empty": {},
+  "spec": {"port": 1,
+           "port": 80}
+}`;
+
+const rows: readonly (readonly [readonly (string | number)[], string])[] = [
+  [[], "1:1"],
+  [["a"], "2:8"],
+  [["a", 0], "2:9"],
+  [["a", 1], "2:12"],
+  [["a", 1, "b"], "2:18"],
+  [["a", 1, "c"], "2:33"],
+  [["a", 2], "2:40"],
+  [["a", 2, 0], "2:40"],
+  [["a", 3], "2:8"],
+  [["a", "b"], "2:8"],
+  [["empty"], "3:12"],
+  [["empty", "x"], "3:12"],
+  [["spec", "port"], "5:20"],
+  [["spec", "nothing", "below"], "4:11"],
+];
+
+for (const [path, expected] of rows) {
+  Deno.test(`placeInJson() finds /${path.join("/")}`, () => {
+    const { line, column } = placeInJson(text, path);
+    assert.equal(`${line}:${column}`, expected);
+  });
+}
