@@ -37,17 +37,21 @@ export const validateCommand: Command = {
 async function validate(context: CommandContext): Promise<number> {
   const paths = context.arguments.operands;
   const input = await readInputs(paths, context);
-  if (input.kind === "refused") return report(context, { valid: false, problems: input.problems });
+  if (input.kind === "refused") {
+    return report(context, { names: paths, valid: false, problems: input.problems });
+  }
   const { loaded, problems } = loadTexts(input.texts.map(({ content }) => content), {
     strict: !context.arguments.get(lenientFlag),
     platform: "any",
     partial: true,
   });
+  const names = input.texts.map(({ name }) => name);
   const facts = loaded && { version: loaded.version, mode: loaded.configuration.mode };
-  return report(context, { valid: loaded !== undefined, problems, facts });
+  return report(context, { names, valid: loaded !== undefined, problems, facts });
 }
 
 interface Verdict {
+  readonly names: readonly string[];
   readonly valid: boolean;
   readonly problems: readonly Problem[];
   readonly facts?: { readonly version: string; readonly mode: string } | undefined;
@@ -61,7 +65,7 @@ function report({ arguments: args, stdout }: CommandContext, verdict: Verdict): 
     return valid ? exitCodes.done : exitCodes.invalid;
   }
   for (const problem of problems) stdout.write(problemLine(problem));
-  const names = args.operands.join(", ");
+  const names = verdict.names.join(", ");
   if (facts) {
     const mode = facts.mode === "" ? "no mode chosen" : `mode ${facts.mode}`;
     stdout.write(`${names}: valid (${facts.version}, ${mode})\n`);

@@ -114,9 +114,10 @@ export interface ProxyConfiguration extends ModeSections {
   readonly windows: { readonly runAsService: boolean };
 }
 
-const noFormatOptions: LogFormatOptions = { splitStream: false, infoBufferSize: "0" };
-
-/** What v1alpha1 gives when nothing is said: the state that command-line flags start from. */
+/**
+ * What v1alpha1 gives when nothing is said: the state that command-line flags start from. Each call
+ * makes a new object, of which no two parts are one.
+ */
 export function internalDefaults(): ProxyConfiguration {
   return {
     featureGates: {},
@@ -132,7 +133,10 @@ export function internalDefaults(): ProxyConfiguration {
       flushFrequency: { milliseconds: 5_000, asNumber: false },
       verbosity: 0,
       vmodule: [],
-      options: { json: noFormatOptions, text: noFormatOptions },
+      options: {
+        json: { splitStream: false, infoBufferSize: "0" },
+        text: { splitStream: false, infoBufferSize: "0" },
+      },
     },
     hostnameOverride: "",
     nodeIPOverride: [],

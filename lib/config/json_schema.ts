@@ -29,18 +29,14 @@ export function configSchema(): Schema {
       apiVersion: { enum: versions },
       kind: { enum: [...new Set(kinds.map(({ name }) => name))] },
     },
+    if: { properties: { apiVersion: { const: apiVersionOf("v1alpha1") } } },
+    then: { properties: { kind: { const: "KubeProxyConfiguration" } } },
     allOf: kinds.map(({ name, version }) => ({
       if: {
         properties: { apiVersion: { const: apiVersionOf(version) }, kind: { const: name } },
         required: ["apiVersion", "kind"],
       },
       then: { $ref: `#/definitions/${version}.${name}` },
-      else: version === "v1alpha1" || name === "KubeProxyConfiguration" ? {} : {
-        not: {
-          properties: { apiVersion: { const: apiVersionOf("v1alpha1") }, kind: { const: name } },
-          required: ["apiVersion", "kind"],
-        },
-      },
     })),
     definitions: Object.fromEntries(
       kinds.map(({ name, version, fields }) => [`${version}.${name}`, documentSchema(fields)]),
@@ -92,7 +88,11 @@ function propertiesOf(fields: AnyFields): Schema {
 }
 
 function fieldSchema(field: AnyField): Schema {
-  const { $schema: _, ...own } = z.toJSONSchema(field.type, { io: "input", target: "draft-7" });
+  const { $schema: _, ...own } = z.toJSONSchema(field.type, {
+    io: "input",
+    target: "draft-7",
+    unrepresentable: "any",
+  });
   const rules: Schema = Object.assign({}, ...field.rules.map(({ jsonSchema }) => jsonSchema));
   const value = { ...own, ...rules };
   const initial: unknown = field.default === undefined

@@ -225,11 +225,11 @@ function originOf(
   if (!given) return undefined;
   const { node, path } = given;
   if (typeof index === "number" && node.kind === "list" && node.items[index]) {
-    return { place: node.items[index].place, path };
+    return { place: node.items[index].place, path: `${path}[${index}]` };
   }
   if (typeof index === "string" && node.kind === "mapping") {
     const entry = node.entries.find(({ key }) => key === index);
-    if (entry) return { place: entry.keyPlace, path };
+    if (entry) return { place: entry.keyPlace, path: `${path}.${index}` };
   }
   return { place: node.place, path };
 }

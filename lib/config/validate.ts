@@ -14,7 +14,7 @@ import { v1alpha2Table } from "./v1alpha2/table.ts";
 /** Where a value came from. */
 export interface Origin {
   readonly place: Place;
-  /** As the user spells it: a field or a flag. */
+  /** As the user spells it: a field, or an item of it, or a flag. */
   readonly path: string;
 }
 
@@ -60,7 +60,7 @@ export function validateConfiguration(
     const problem = toProblem(finding, options);
     // Two settings can come from one field: v1alpha1's mark bit serves two modes.
     const { place } = problem;
-    const key = `${place.source}:${place.line}:${place.column} ${problem.path} ${problem.rule}`;
+    const key = [place.source, place.line, place.column, finding.index, problem.rule].join();
     if (place.line === 0 || !seen.has(key)) problems.push(problem);
     seen.add(key);
   }
@@ -127,17 +127,18 @@ function toProblem(finding: Finding, options: ValidateOptions): Problem {
   const origin = options.originOf(finding.place, finding.index);
   const row = v1alpha2Table.rows.find(({ to }) => to[0] === finding.place);
   const upstream = finding.upstream ?? row?.field.upstream ?? "";
-  const index = typeof finding.index === "number" ? `[${finding.index}]` : "";
-  const gate = typeof finding.index === "string" ? `.${finding.index}` : "";
+  // v1alpha1's address is no list, and upstream has no other.
+  const isItem = typeof finding.index === "number" && finding.place !== "nodeIPOverride";
+  const upstreamIndex = isItem ? `[${finding.index}]` : "";
   return {
     kind: "value",
     severity: finding.severity,
     place: origin?.place ?? options.fallback,
-    path: `${origin?.path ?? row?.path ?? finding.place}${index}${gate}`,
+    path: origin?.path ?? row?.path ?? finding.place,
     ...("value" in finding ? { value: showFinding(finding.value, finding.place) } : {}),
     rule: finding.rule,
     hint: finding.hint ?? "",
-    upstream: upstream === "" ? "" : `KubeProxyConfiguration.${upstream}${index}`,
+    upstream: upstream === "" ? "" : `KubeProxyConfiguration.${upstream}${upstreamIndex}`,
   };
 }
 

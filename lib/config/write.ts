@@ -1,6 +1,7 @@
 /** From the internal configuration to a file of either version. */
 import * as z from "zod";
-import { stringify } from "yaml";
+import { Document, Scalar, visit } from "yaml";
+import { readPlain } from "../base/yaml_scalar.ts";
 import type { AnyFields } from "../base/fields.ts";
 import { apiGroup, type ConfigVersion } from "./documents.ts";
 import type { ProxyConfiguration } from "./internal.ts";
@@ -34,7 +35,7 @@ export function toV1alpha1(
       return configuration.unspecifiedBindAddress;
     }
     if (!row.counts(configuration.mode)) return zeroOf(row);
-    const value = valueAt(configuration, bitOf(row, configuration));
+    const value = valueAt(configuration, placeOf(row, configuration));
     if (value === undefined) {
       const filled = configuration.mode === "ipvs" ? "0s" : "1s";
       return options.unsetMinSyncPeriod === "upstream" ? filled : "0s";
@@ -72,9 +73,18 @@ export function writeConfiguration(
   return `# ${v1alpha2Header}\n${unset}`;
 }
 
-/** Block style, strings quoted where YAML 1.1 would take them for something else. */
+/** Block style with the quotes that upstream's library chooses. */
 export function writeYaml(values: FileValues): string {
-  return stringify(values, { version: "1.1", lineWidth: 0, indentSeq: false, nullStr: "null" });
+  const document = new Document(values, { version: "1.1" });
+  visit(document, {
+    Scalar: (_key, scalar) => {
+      const { value } = scalar;
+      if (typeof value === "string" && readPlain(value) !== value) {
+        scalar.type = Scalar.QUOTE_DOUBLE;
+      }
+    },
+  });
+  return document.toString({ lineWidth: 0, indentSeq: false, nullStr: "null", singleQuote: true });
 }
 
 function valuesOf(table: Table, encode: (row: Row) => unknown): FileValues {
@@ -92,8 +102,9 @@ function valuesOf(table: Table, encode: (row: Row) => unknown): FileValues {
 }
 
 /** v1alpha1 has one mark bit for two modes: the one in use is written. */
-function bitOf(row: Row, { mode }: ProxyConfiguration): string {
-  return row.path === "iptables.masqueradeBit" && mode === "ipvs" ? row.to[1] : row.to[0];
+function placeOf(row: Row, { mode }: ProxyConfiguration): string {
+  const isShared = row.path === "iptables.masqueradeBit" && mode === "ipvs";
+  return (isShared ? row.to[1] : row.to[0]) ?? row.path;
 }
 
 /** Upstream leaves these out when they say nothing. */

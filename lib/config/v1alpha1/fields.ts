@@ -131,6 +131,9 @@ export const v1alpha1Moves: Readonly<Record<string, Move>> = {
   "iptables.syncPeriod": moved("syncPeriod", inNeither),
   "ipvs.minSyncPeriod": moved("minSyncPeriod", inIpvs),
   "ipvs.syncPeriod": moved("syncPeriod", inIpvs),
+  // Upstream reads these two from flags alone: what a file says is overwritten by their defaults.
+  "logging.options.json.splitStream": moved([]),
+  "logging.options.text.splitStream": moved([]),
   "nftables.masqueradeAll": moved("linux.masqueradeAll", inNftables),
   "nftables.minSyncPeriod": moved("minSyncPeriod", inNftables),
   "nftables.syncPeriod": moved("syncPeriod", inNftables),

@@ -161,10 +161,21 @@ const modeSections: FieldsOf<ModeSections> = {
   winkernel: section(modeConfigs.winkernel.doc, modeConfigs.winkernel.fields),
 };
 
+/** Null is false to upstream. */
+const gates = z.codec(
+  z.record(z.string(), z.boolean().nullable()),
+  z.record(z.string(), z.boolean()).readonly(),
+  {
+    decode: (value) =>
+      Object.fromEntries(Object.entries(value).map(([name, on]) => [name, on ?? false])),
+    encode: (value) => ({ ...value }),
+  },
+);
+
 /** All of them; `unspecifiedBindAddress` is v1alpha1's alone. */
 export const v1alpha2Fields: FieldsOf<Omit<ProxyConfiguration, "unspecifiedBindAddress">> = {
   featureGates: field(
-    z.record(z.string(), z.boolean()).readonly(),
+    gates,
     "a mapping of names to true or false",
     {
       default: {},
