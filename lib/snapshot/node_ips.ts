@@ -1,5 +1,5 @@
 /** Which addresses are "the node's", and which family comes first. */
-import { canonicalIp, formatIp, ipFamilyOf, isLoopback, parseIp } from "../base/ip.ts";
+import { canonicalIp, familyOfCanonicalIp, isLoopback, parseIp } from "../base/ip.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 
 /** The addresses of a family that is unknown are loopback, as upstream has it. */
@@ -25,26 +25,26 @@ export function hostIPs(addresses: readonly TypedAddress[]): readonly string[] {
     })
   );
   if (ips.length === 0) return [];
-  const second = ips.find((ip) => ipFamilyOf(ip) !== ipFamilyOf(ips[0]));
+  const second = ips.find((ip) => familyOfCanonicalIp(ip) !== familyOfCanonicalIp(ips[0]));
   return second === undefined ? [ips[0]] : [ips[0], second];
 }
 
-/** Node addresses give both; a bind address that is a real one overrides its family and is primary. */
-export function detectNodeIPs(hostAddresses: readonly string[], bindAddress: string): NodeIPs {
-  let primaryFamily: IpFamily = "IPv4";
+/**
+ * Node addresses give both; each override that is a real address takes the place of its family's, and
+ * the first of these makes its family the primary one.
+ */
+export function detectNodeIPs(
+  hostAddresses: readonly string[],
+  overrides: readonly string[],
+): NodeIPs {
+  const known = (text: string) => canonicalIp(text) ?? [];
+  const isSpecified = (ip: string) => ip !== "0.0.0.0" && ip !== "::";
+  const own = hostAddresses.flatMap(known).slice(0, 2);
+  const better = overrides.flatMap(known).filter(isSpecified);
   const addresses: Record<IpFamily, string> = { IPv4: "127.0.0.1", IPv6: "::1" };
-  for (const [i, text] of hostAddresses.slice(0, 2).entries()) {
-    const ip = canonicalIp(text);
-    const family = ip === undefined ? undefined : ipFamilyOf(ip);
-    if (ip === undefined || family === undefined) continue;
-    addresses[family] = ip;
-    if (i === 0) primaryFamily = family;
-  }
-  const bound = parseIp(bindAddress);
-  if (bound && bound.some((byte) => byte !== 0)) {
-    primaryFamily = bound.length === 4 ? "IPv4" : "IPv6";
-    addresses[primaryFamily] = formatIp(bound);
-  }
+  for (const ip of [...own, ...better.toReversed()]) addresses[familyOfCanonicalIp(ip)] = ip;
+  const first = better[0] ?? own[0];
+  const primaryFamily = first === undefined ? "IPv4" : familyOfCanonicalIp(first);
   return { primaryFamily, addresses };
 }
 

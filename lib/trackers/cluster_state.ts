@@ -29,6 +29,8 @@ export interface ClusterStateOptions {
   readonly nodeName: string;
   /** An address here is the node's in its family, whatever the Node says; empty or unspecified is none. */
   readonly bindAddress: string;
+  /** The same for several, of which the first is primary; goes before the bind address. */
+  readonly nodeIPOverride?: readonly string[];
   readonly masqueradeAll: boolean;
   readonly localTraffic: LocalTrafficMode;
   /** CIDRs and keywords. */
@@ -110,7 +112,8 @@ export class ClusterState {
 
   /** The node's addresses; loopback in a family where none is known. */
   get nodeIPs(): NodeIPs {
-    return detectNodeIPs(this.#nodes.hostIPs, this.#options.bindAddress);
+    const { nodeIPOverride = [], bindAddress } = this.#options;
+    return detectNodeIPs(this.#nodes.hostIPs, [...nodeIPOverride, bindAddress]);
   }
 
   get optedOutNamespaces(): ReadonlySet<string> {

@@ -8,9 +8,10 @@ import { describeError } from "../base/errors.ts";
 import { isDirectory, listFiles, readFile } from "../base/files.ts";
 import { fileStamp, watchDirectory } from "../base/files_watch.ts";
 import { SharedTexts } from "../base/shared_texts.ts";
-import type { EndpointSlice, Namespace, Node, Service, ServiceCIDR } from "../kube/objects.ts";
+import type { EndpointSlice, Node, Service, ServiceCIDR } from "../kube/objects.ts";
 import { describeManifestProblem, loadManifest, type ManifestProblem } from "./manifests_load.ts";
 import { ManifestObjects } from "./manifests_objects.ts";
+import type { Source } from "./source.ts";
 import type { Watcher } from "./watcher.ts";
 
 /** How the source is read and how it speaks. */
@@ -34,12 +35,14 @@ export interface ManifestsOptions {
 
 const gibibyte = 2 ** 30;
 
-/** One set of objects, and a Watcher for each resource in it. */
-export class ManifestsSource {
+/**
+ * One set of objects, and a Watcher for each resource in it. Opted-out namespaces are left out here,
+ * so nobody has to follow them.
+ */
+export class ManifestsSource implements Source {
   readonly services: Watcher<Service>;
   readonly endpointSlices: Watcher<EndpointSlice>;
   readonly nodes: Watcher<Node>;
-  readonly namespaces: Watcher<Namespace>;
   readonly serviceCIDRs: Watcher<ServiceCIDR>;
   readonly #options: ManifestsOptions;
   readonly #objects: ManifestObjects;
@@ -57,7 +60,6 @@ export class ManifestsSource {
     this.services = this.#objects.services;
     this.endpointSlices = this.#objects.endpointSlices;
     this.nodes = this.#objects.nodes;
-    this.namespaces = this.#objects.namespaces;
     this.serviceCIDRs = this.#objects.serviceCIDRs;
   }
 

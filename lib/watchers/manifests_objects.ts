@@ -57,10 +57,6 @@ export class ManifestObjects {
     return this.#nodes.watcher;
   }
 
-  get namespaces(): Watcher<Namespace> {
-    return this.#namespaces.watcher;
-  }
-
   get serviceCIDRs(): Watcher<ServiceCIDR> {
     return this.#serviceCIDRs.watcher;
   }

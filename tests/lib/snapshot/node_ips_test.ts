@@ -76,12 +76,19 @@ const detections:
 for (const [name, ips, bindAddress, primaryFamily, IPv4, IPv6] of detections) {
   Deno.test(`detectNodeIPs(): ${name}`, () => {
     const expected = { primaryFamily, addresses: { IPv4, IPv6 } };
-    assert.deepEqual(detectNodeIPs(ips, bindAddress), expected);
+    assert.deepEqual(detectNodeIPs(ips, [bindAddress]), expected);
   });
 }
 
+Deno.test("detectNodeIPs() takes the first of several overrides for the primary one", () => {
+  assert.deepEqual(detectNodeIPs([v4, v6], ["fd00:192:168::9", "192.168.9.9", "192.168.8.8"]), {
+    primaryFamily: "IPv6",
+    addresses: { IPv4: "192.168.9.9", IPv6: "fd00:192:168::9" },
+  });
+});
+
 Deno.test("knownNodeIP() does not take loopback for an address", () => {
-  const ips = detectNodeIPs([v4], "");
+  const ips = detectNodeIPs([v4], []);
   assert.deepEqual(knownNodeIP(ips, "IPv4"), parseIp(v4));
   assert.equal(knownNodeIP(ips, "IPv6"), undefined);
 });
