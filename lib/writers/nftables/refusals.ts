@@ -43,9 +43,9 @@ export class Refusals {
     if (failures.some(({ errno }) => errno === Errno.EPERM)) return false;
     const isTooMuch = failures.some(({ errno }) => tooMuch.includes(errno));
     const culprits = new Map<ServicePortKey, string>();
-    for (const failure of failures) {
+    for (const failure of rootCauses(failures)) {
       const owner = batch.ownerOf(failure);
-      if (owner !== undefined) culprits.set(owner, failure.message);
+      if (owner !== undefined && !culprits.has(owner)) culprits.set(owner, failure.message);
     }
     const isNamed = culprits.size > 0;
     if (!isNamed && batch.services.length === 1 && failures[0]) {
@@ -78,4 +78,10 @@ export class Refusals {
       return [group.slice(0, middle), group.slice(middle)];
     });
   }
+}
+
+/** What is missing is usually missing because an operation before was refused. */
+function rootCauses(failures: readonly NftFailure[]): readonly NftFailure[] {
+  const causes = failures.filter(({ errno }) => errno !== Errno.ENOENT);
+  return causes.length > 0 ? causes : failures.slice(0, 1);
 }

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { Errno } from "../../../../lib/kernel/errno.ts";
+import type { NftOperation } from "../../../../lib/kernel/nftables/operations.ts";
+import { Harness } from "./harness.ts";
+import { addresses, endpoints, servicePort } from "./samples.ts";
+
+const { clusterIP } = addresses.IPv4;
+const web = (number: number, affinitySeconds = 0) =>
+  servicePort({
+    name: `web${number}`,
+    clusterIP: clusterIP(number),
+    affinitySeconds,
+    clusterEndpoints: endpoints("IPv4", [9, 1], [9, 2]),
+  });
+
+/** The operation mentions the address. */
+function mentions(operation: NftOperation, address: string): boolean {
+  return operation.kind === "add-elements" &&
+    operation.elements.some(({ key }) => key.includes(address));
+}
+
+const skipped = (name: string, cause: string) => ({
+  kind: "service-skipped",
+  service: `ns/${name}:p80/TCP`,
+  message:
+    `Cannot program Service port "ns/${name}:p80/TCP": ${cause}; it is tried again when it ` +
+    "changes and whenever the table is compared as a whole",
+});
+
+Deno.test("sync() finds the Service port whose elements the kernel refuses, and skips it", async () => {
+  const harness = new Harness();
+  const all = Array.from({ length: 300 }, (_, index) => web(index + 1));
+  harness.nftables.refuse((operation) =>
+    mentions(operation, clusterIP(137)) ? Errno.EINVAL : undefined
+  );
+  harness.arrange(all);
+  const { notices } = await harness.all();
+  assert.deepEqual(notices, [skipped("web137", "invalid argument (EINVAL)")]);
+  harness.arrange([], ["ns/web137:p80/TCP"]);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("sync() skips several Service ports and keeps the rest going", async () => {
+  const harness = new Harness();
+  const bad = [3, 4, 99].map(clusterIP);
+  harness.arrange(Array.from({ length: 100 }, (_, index) => web(index + 1)));
+  harness.nftables.refuse((operation) =>
+    bad.some((address) => mentions(operation, address)) ? Errno.EINVAL : undefined
+  );
+  const { notices } = await harness.all();
+  assert.deepEqual(notices.map(({ service }) => service), [
+    "ns/web3:p80/TCP",
+    "ns/web4:p80/TCP",
+    "ns/web99:p80/TCP",
+  ]);
+  harness.arrange([], notices.map(({ service }) => service ?? ""));
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("sync() believes the kernel when it names the element", async () => {
+  const harness = new Harness();
+  // Two Services with one address: the second one's element exists already, with another value.
+  const twin = servicePort({
+    ...web(1),
+    name: "twin",
+    clusterEndpoints: endpoints("IPv4", [9, 9]),
+  });
+  const twinKey = { ...twin, key: "ns/twin:p80/TCP" };
+  harness.arrange([web(1), web(2), twinKey]);
+  const { notices } = await harness.all();
+  assert.equal(notices.length, 1);
+  assert.equal(notices[0].kind, "service-skipped");
+  harness.arrange([], [notices[0].service ?? ""]);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("sync() skips a Service port whose chains the kernel refuses", async () => {
+  const harness = new Harness();
+  harness.nftables.refuse((operation) =>
+    operation.kind === "add-set" && operation.set.name.includes("web2/") ? Errno.ENOSPC : undefined
+  );
+  harness.arrange([web(1, 60), web(2, 60), web(3, 60)]);
+  const { notices } = await harness.all();
+  assert.deepEqual(notices, [skipped("web2", "no space left (ENOSPC)")]);
+  harness.arrange([], ["ns/web2:p80/TCP"]);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("sync() of a change that the kernel refuses removes that Service port alone", async () => {
+  const harness = new Harness();
+  await harness.put(web(1), web(2));
+  harness.nftables.refuse((operation) =>
+    mentions(operation, clusterIP(1)) ? Errno.EINVAL : undefined
+  );
+  const changed = servicePort({ ...web(1), clusterEndpoints: endpoints("IPv4", [9, 7]) });
+  const { full, notices } = await harness.put(changed);
+  assert.ok(full);
+  assert.deepEqual(notices.filter(({ kind }) => kind === "service-skipped"), [
+    skipped("web1", "invalid argument (EINVAL)"),
+  ]);
+  await harness.drifted();
+  harness.arrange([], ["ns/web1:p80/TCP"]);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("sync() tries a skipped Service port again when it changes, and on a full sync", async () => {
+  const harness = new Harness();
+  const refuse = () =>
+    harness.nftables.refuse((operation) =>
+      mentions(operation, clusterIP(1)) ? Errno.EINVAL : undefined
+    );
+  refuse();
+  assert.equal((await harness.put(web(1), web(2))).notices.length, 1);
+  assert.equal(await harness.drifted(), false);
+  assert.equal((await harness.all()).notices.length, 1);
+  assert.deepEqual((await harness.put(web(3))).notices, []);
+
+  harness.nftables.refuse(() => undefined);
+  assert.deepEqual((await harness.put({ ...web(1) })).notices, []);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+
+  refuse();
+  harness.restart();
+  await harness.nftables.commit({ family: "ip", name: "kube-proxy" }, [{ kind: "delete-table" }]);
+  assert.equal((await harness.all()).notices.length, 1);
+  harness.nftables.refuse(() => undefined);
+  assert.deepEqual((await harness.all()).notices, []);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("sync() gives up, and says why, when a chain that is always there is refused", async () => {
+  const harness = new Harness();
+  harness.nftables.refuse((operation) =>
+    operation.kind === "add-chain" && operation.chain.name === "masquerading"
+      ? Errno.EOPNOTSUPP
+      : undefined
+  );
+  harness.arrange([web(1)]);
+  await assert.rejects(harness.all(), /Cannot add chain "masquerading".*operation not supported/);
+  harness.nftables.refuse(() => undefined);
+  await harness.all();
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("sync() halves what is too much for a socket", async () => {
+  const harness = new Harness();
+  harness.nftables.refuse((operation) =>
+    operation.kind === "add-elements" && operation.elements.length > 100 ? Errno.ENOMEM : undefined
+  );
+  harness.arrange(Array.from({ length: 300 }, (_, index) => web(index + 1)));
+  assert.deepEqual((await harness.all()).notices, []);
+  harness.nftables.refuse(() => undefined);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
