@@ -73,7 +73,6 @@ export async function syncOnce(proxy: Proxy): Promise<void> {
   }
   tellNotices(proxy.context, proxy.state);
   if (errors.length > 0) throw errors[0];
-  announceSynced(proxy);
 }
 
 /** Keeps everything programmed until the lifetime ends. */

@@ -115,7 +115,8 @@ function longFunctions(path: string, lines: readonly string[]): string[] {
       /^( *)(?:export )?(?:(?:static |async |override |get |set )*)(?:function\*? )?\*?(#?\w+)(?:<.*>)?\(.*\{$/
         .exec(line);
     if (!opening || /^(if|for|while|switch|catch|return|with)$/.test(opening[2])) return;
-    const end = lines.indexOf(`${opening[1]}}`, start);
+    const closing = new RegExp(`^${opening[1]}\\}[,;)]*$`);
+    const end = lines.findIndex((each, i) => i > start && closing.test(each));
     const length = end - start + 1;
     if (length > limits.functionLines) {
       found.push(
