@@ -1,121 +1,147 @@
-/** The metrics of a sync that every mode has, under upstream's names, labels and buckets. */
+/** What the sync loops tell, under the names that upstream's dashboards know. */
 import type { IpFamily } from "../base/ip_family.ts";
-import { exponentialBuckets, linearBuckets, type MetricsRegistry } from "../base/metrics.ts";
+import {
+  type Counter,
+  exponentialBuckets,
+  type Gauge,
+  type Histogram,
+  linearBuckets,
+  type MetricsRegistry,
+} from "../base/metrics.ts";
+import type { FamilyCounts } from "../trackers/family_totals.ts";
 import type { FamilyEvents } from "../trackers/family_state.ts";
-import type { SyncMetrics } from "./ports.ts";
+import type { ReconciliationMeasure, SyncDuration, SyncMetrics } from "./ports.ts";
 
-const prefix = "kubeproxy_";
-const byFamily = ["ip_family"];
-const syncBuckets = exponentialBuckets(0.001, 2, 15);
-const programmingBuckets = [
-  ...linearBuckets(0.25, 0.25, 2),
+/** What the metrics are read from, and which of them the mode has. */
+export interface SyncMetricsOptions {
+  readonly registry: MetricsRegistry;
+  /** The families' own counts of events. */
+  readonly events: () => readonly FamilyEvents[];
+  /** Whether the mode tells full syncs from partial ones. */
+  readonly partialSyncs: boolean;
+  /** Told of each failed sync: how failures are counted is the mode's own. */
+  readonly onFailed?: (family: IpFamily) => void;
+}
+
+const durations = exponentialBuckets(0.001, 2, 15);
+/** 0.25, 0.5, then each second to 59, each 5 s to 115, each 30 s to 300. */
+const programmingDurations = [
+  0.25,
+  0.5,
   ...linearBuckets(1, 1, 59),
   ...linearBuckets(60, 5, 12),
   ...linearBuckets(120, 30, 7),
 ];
+const family = ["ip_family"] as const;
 
-/** Registers them; called once. */
-export function registerSyncMetrics(registry: MetricsRegistry): SyncMetrics {
-  const durations = registerDurations(registry);
-  const lastQueued = registry.gauge({
-    name: `${prefix}sync_proxy_rules_last_queued_timestamp_seconds`,
-    help: "The last time a sync of proxy rules was queued",
-    labels: byFamily,
-  });
-  const lastSync = registry.gauge({
-    name: `${prefix}sync_proxy_rules_last_timestamp_seconds`,
-    help: "The last time proxy rules were successfully synced",
-    labels: byFamily,
-  });
-  const noLocal = registry.gauge({
-    name: `${prefix}sync_proxy_rules_no_local_endpoints_total`,
-    help: "Number of services with a Local traffic policy and no endpoints",
-    labels: ["traffic_policy", "ip_family"],
-  });
-  const removedFlows = registry.counter({
-    name: `${prefix}conntrack_reconciler_deleted_entries_total`,
-    help: "Cumulative conntrack flows deleted by conntrack reconciler",
-    labels: byFamily,
-  });
-  return {
-    queued: (family, nowMs) => lastQueued.set(nowMs / 1000, labelsOf(family)),
-    ended: (family, { seconds, full }) => {
-      durations.all.observe(seconds, labelsOf(family));
-      (full ? durations.full : durations.partial).observe(seconds, labelsOf(family));
-    },
-    succeeded: (family, nowMs) => lastSync.set(nowMs / 1000, labelsOf(family)),
-    failed: () => {},
-    programmed: (family, seconds) => durations.programming.observe(seconds, labelsOf(family)),
-    counts: (family, { noLocalInternal, noLocalExternal }) => {
-      noLocal.set(noLocalInternal, { traffic_policy: "internal", ...labelsOf(family) });
-      noLocal.set(noLocalExternal, { traffic_policy: "external", ...labelsOf(family) });
-    },
-    reconciled: (family, { seconds, removed }) => {
-      durations.conntrack.observe(seconds, labelsOf(family));
-      removedFlows.add(removed, labelsOf(family));
-    },
-  };
-}
+/** Registers upstream's names once; one instance serves both families. */
+export class PromSyncMetrics implements SyncMetrics {
+  readonly #all: Histogram;
+  readonly #full: Histogram | undefined;
+  readonly #partial: Histogram | undefined;
+  readonly #lastSync: Gauge;
+  readonly #lastQueued: Gauge;
+  readonly #programming: Histogram;
+  readonly #noLocalEndpoints: Gauge;
+  readonly #reconciliation: Histogram;
+  readonly #removedFlows: Counter;
+  readonly #onFailed: (family: IpFamily) => void;
 
-/** Events and changes that wait are read when they are scraped; both families count into one series. */
-export function registerChangeMetrics(
-  registry: MetricsRegistry,
-  events: () => readonly FamilyEvents[],
-): void {
-  const sum = (field: keyof FamilyEvents) => () => [
-    { value: events().reduce((total, family) => total + family[field], 0) },
-  ];
-  registry.scraped({
-    type: "gauge",
-    name: `${prefix}sync_proxy_rules_endpoint_changes_pending`,
-    help: "Pending proxy rules Endpoint changes",
-    read: sum("endpointChangesPending"),
-  });
-  registry.scraped({
-    type: "counter",
-    name: `${prefix}sync_proxy_rules_endpoint_changes_total`,
-    help: "Cumulative proxy rules Endpoint changes",
-    read: sum("endpointChangesTotal"),
-  });
-  registry.scraped({
-    type: "gauge",
-    name: `${prefix}sync_proxy_rules_service_changes_pending`,
-    help: "Pending proxy rules Service changes",
-    read: sum("serviceChangesPending"),
-  });
-  registry.scraped({
-    type: "counter",
-    name: `${prefix}sync_proxy_rules_service_changes_total`,
-    help: "Cumulative proxy rules Service changes",
-    read: sum("serviceChangesTotal"),
-  });
-}
-
-function registerDurations(registry: MetricsRegistry) {
-  const histogram = (name: string, help: string, buckets = syncBuckets) =>
-    registry.histogram({ name: `${prefix}${name}`, help, labels: byFamily, buckets });
-  return {
-    all: histogram("sync_proxy_rules_duration_seconds", "SyncProxyRules latency in seconds"),
-    full: histogram(
-      "sync_full_proxy_rules_duration_seconds",
-      "SyncProxyRules latency in seconds for full resyncs",
-    ),
-    partial: histogram(
-      "sync_partial_proxy_rules_duration_seconds",
-      "SyncProxyRules latency in seconds for partial resyncs",
-    ),
-    conntrack: histogram(
-      "conntrack_reconciler_sync_duration_seconds",
-      "ReconcileConntrackFlowsLatency latency in seconds",
-    ),
-    programming: histogram(
+  constructor({ registry, events, partialSyncs, onFailed }: SyncMetricsOptions) {
+    const histogram = (name: string, help: string, buckets: readonly number[] = durations) =>
+      registry.histogram({ name: `kubeproxy_${name}`, help, buckets, labels: family });
+    const gauge = (name: string, help: string, labels: readonly string[] = family) =>
+      registry.gauge({ name: `kubeproxy_${name}`, help, labels });
+    const latency = "SyncProxyRules latency in seconds";
+    this.#all = histogram("sync_proxy_rules_duration_seconds", latency);
+    if (partialSyncs) {
+      const kind = (name: string) => `${latency} for ${name} resyncs`;
+      this.#full = histogram("sync_full_proxy_rules_duration_seconds", kind("full"));
+      this.#partial = histogram("sync_partial_proxy_rules_duration_seconds", kind("partial"));
+    }
+    this.#lastSync = gauge(
+      "sync_proxy_rules_last_timestamp_seconds",
+      "The last time proxy rules were successfully synced",
+    );
+    this.#lastQueued = gauge(
+      "sync_proxy_rules_last_queued_timestamp_seconds",
+      "The last time a sync of proxy rules was queued",
+    );
+    this.#programming = histogram(
       "network_programming_duration_seconds",
       "In Cluster Network Programming Latency in seconds",
-      programmingBuckets,
-    ),
-  };
+      programmingDurations,
+    );
+    this.#noLocalEndpoints = gauge(
+      "sync_proxy_rules_no_local_endpoints_total",
+      "Number of services with a Local traffic policy and no endpoints",
+      ["traffic_policy", ...family],
+    );
+    this.#reconciliation = histogram(
+      "conntrack_reconciler_sync_duration_seconds",
+      "ReconcileConntrackFlowsLatency latency in seconds",
+    );
+    this.#removedFlows = registry.counter({
+      name: "kubeproxy_conntrack_reconciler_deleted_entries_total",
+      help: "Cumulative conntrack flows deleted by conntrack reconciler",
+      labels: family,
+    });
+    this.#onFailed = onFailed ?? (() => {});
+    registerEvents(registry, events);
+  }
+
+  queued(family: IpFamily, nowMs: number): void {
+    this.#lastQueued.set(nowMs / 1000, { ip_family: family });
+  }
+
+  ended(family: IpFamily, { full, seconds }: SyncDuration): void {
+    const labels = { ip_family: family };
+    this.#all.observe(seconds, labels);
+    (full ? this.#full : this.#partial)?.observe(seconds, labels);
+  }
+
+  succeeded(family: IpFamily, nowMs: number): void {
+    this.#lastSync.set(nowMs / 1000, { ip_family: family });
+  }
+
+  failed(family: IpFamily): void {
+    this.#onFailed(family);
+  }
+
+  programmed(family: IpFamily, seconds: number): void {
+    this.#programming.observe(seconds, { ip_family: family });
+  }
+
+  counts(family: IpFamily, counts: FamilyCounts): void {
+    const set = (policy: string, value: number) =>
+      this.#noLocalEndpoints.set(value, { traffic_policy: policy, ip_family: family });
+    set("internal", counts.noLocalInternal);
+    set("external", counts.noLocalExternal);
+  }
+
+  reconciled(family: IpFamily, { removed, seconds }: ReconciliationMeasure): void {
+    this.#reconciliation.observe(seconds, { ip_family: family });
+    this.#removedFlows.add(removed, { ip_family: family });
+  }
 }
 
-function labelsOf(family: IpFamily) {
-  return { ip_family: family };
+/** One series for both families, as upstream has it: dual stack counts a Service's event twice. */
+function registerEvents(registry: MetricsRegistry, events: () => readonly FamilyEvents[]): void {
+  const sum = (field: keyof FamilyEvents) => () => [
+    { value: events().reduce((total, each) => total + each[field], 0) },
+  ];
+  for (const [object, what] of [["endpoint", "Endpoint"], ["service", "Service"]] as const) {
+    registry.scraped({
+      name: `kubeproxy_sync_proxy_rules_${object}_changes_total`,
+      help: `Cumulative proxy rules ${what} changes`,
+      type: "counter",
+      read: sum(`${object}ChangesTotal`),
+    });
+    registry.scraped({
+      name: `kubeproxy_sync_proxy_rules_${object}_changes_pending`,
+      help: `Pending proxy rules ${what} changes`,
+      type: "gauge",
+      read: sum(`${object}ChangesPending`),
+    });
+  }
 }
