@@ -111,7 +111,9 @@ function validateClusterIPs(service: Service, report: Breaches): void {
   const { clusterIP, clusterIPs, ipFamilies } = service;
   if (clusterIP === "" || clusterIP === "None") return;
   report.address(clusterIP, ["spec", "clusterIP"]);
-  clusterIPs.forEach((ip, i) => report.address(ip, ["spec", "clusterIPs", i]));
+  clusterIPs.forEach((ip, i) => {
+    if (ip !== clusterIP) report.address(ip, ["spec", "clusterIPs", i]);
+  });
   if (clusterIPs.length > 2) report.add(["spec", "clusterIPs"], "must not hold more than two");
   if (clusterIPs[0] !== clusterIP) {
     report.add(["spec", "clusterIPs", 0], `must be the clusterIP "${clusterIP}"`);
