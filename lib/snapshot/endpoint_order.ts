@@ -23,7 +23,7 @@ function compareAddresses(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
+/** `:` or `]` ends an address; no character that can follow in an address lies between the two. */
 function endSortsBefore(prefix: string, longer: string): boolean {
-  const end = prefix.includes(":") ? "]" : ":";
-  return end < longer.charAt(prefix.length);
+  return ":" < longer.charAt(prefix.length);
 }

@@ -236,6 +236,10 @@ const policies: readonly Row[] = [
   { name: "no endpoints", endpoints: {} },
   { name: "one that is neither ready nor serving nor terminating", endpoints: { 1: "unready" } },
   {
+    name: "one that serves but is neither ready nor terminating",
+    endpoints: { 1: "serving here" },
+  },
+  {
     name: "external Local, none here serves",
     policies: "external Local",
     exposed: true,

@@ -20,7 +20,7 @@ export function idsOf(endpoints: readonly Endpoint[]): readonly number[] {
 
 /**
  * `3: "ready here zone=a,b node=n1"`. Readiness is one of `ready`, `fading` (serves while it
- * terminates), `unready`; `here` is on this node.
+ * terminates), `serving` (and nothing else), `unready`; `here` is on this node.
  */
 export type EndpointWords = Readonly<Record<number, string>>;
 
@@ -76,7 +76,7 @@ function candidate(id: number, text: string): Candidate {
     endpoint: { ip: addressOf(id), port: 80, isLocal },
     state: {
       ready: words.includes("ready"),
-      serving: words.includes("ready") || words.includes("fading"),
+      serving: ["ready", "fading", "serving"].some((word) => words.includes(word)),
       terminating: words.includes("fading"),
       nodeName: isLocal ? "n1" : "",
       zoneHints: list("zone"),

@@ -129,6 +129,7 @@ function randomEndpoint(dice: Dice, family: IpFamily): SliceEndpoint {
       { ready: false, serving: false, terminating: true },
       { ready: false, serving: false, terminating: false },
       { ready: true, serving: false, terminating: false },
+      { ready: false, serving: true, terminating: false },
     ]),
     nodeName: dice.pick(["node-a", "node-b", ""]),
     zoneHints: dice.chance(4) ? [] : dice.some(["zone-a", "zone-b"], 2),
