@@ -69,7 +69,8 @@ export function* readMessages(datagram: Uint8Array): Generator<NetlinkMessage> {
 /** Reads `struct nlmsgerr` and the attributes of an extended acknowledgement behind it. */
 export function readAnswer(message: NetlinkMessage): NetlinkAnswer {
   const { payload, sequence } = message;
-  const errno = -(readU32(payload) | 0);
+  // 0 - n, since -0 is not 0 to a strict comparison.
+  const errno = 0 - (readU32(payload) | 0);
   if ((message.flags & MessageFlag.extendedAck) === 0) return { sequence, errno };
   // The request's header follows the number; the rest of the request too, unless capped.
   const request = (message.flags & MessageFlag.capped) !== 0
@@ -80,7 +81,7 @@ export function readAnswer(message: NetlinkMessage): NetlinkAnswer {
 
 /** The error number in a message of type `done` (0 when there is none). */
 export function readDoneErrno(message: NetlinkMessage): number {
-  return message.payload.length >= 4 ? -(readU32(message.payload) | 0) : 0;
+  return message.payload.length >= 4 ? 0 - (readU32(message.payload) | 0) : 0;
 }
 
 /** NLMSGERR_ATTR_MSG and NLMSGERR_ATTR_OFFS. */
