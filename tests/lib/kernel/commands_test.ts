@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { CommandError, expectSuccess, SystemCommands } from "../../../lib/kernel/commands.ts";
+import { FakeCommands } from "../../../lib/kernel/fake_commands.ts";
+
+const system = new SystemCommands("/usr/sbin:/usr/bin:/sbin:/bin");
+
+Deno.test("SystemCommands finds programs as a shell does, but never in the current folder", () => {
+  assert.match(system.lookPath("sh") ?? "", /^\/(usr\/)?bin\/sh$/);
+  assert.equal(system.lookPath("no-such-program"), undefined);
+  assert.equal(new SystemCommands("::.").lookPath("sh"), undefined);
+  assert.equal(system.lookPath("/etc/passwd"), undefined, "not executable");
+  assert.equal(system.lookPath("/bin"), undefined, "not a file");
+});
+
+Deno.test("SystemCommands gives input, output and exit code", async () => {
+  const script = "cat; echo oops >&2; exit 3";
+  assert.deepEqual(await system.run(["sh", "-c", script], { input: "hello" }), {
+    exitCode: 3,
+    stdout: "hello",
+    stderr: "oops\n",
+  });
+});
+
+Deno.test("SystemCommands survives a program that does not read its input", async () => {
+  const { exitCode } = await system.run(["true"], { input: "x".repeat(1 << 20) });
+  assert.equal(exitCode, 0);
+});
+
+Deno.test("SystemCommands kills a program when told to", async () => {
+  const stop = new AbortController();
+  const running = system.run(["sh", "-c", "exec sleep 60"], { signal: stop.signal });
+  stop.abort();
+  await assert.rejects(running, CommandError);
+});
+
+Deno.test("SystemCommands says which program is missing", async () => {
+  await assert.rejects(system.run(["no-such-program", "-x"]), {
+    name: "CommandError",
+    message: 'Cannot run "no-such-program -x": "no-such-program" is not installed; install it',
+  });
+});
+
+Deno.test("expectSuccess() quotes the last words of a program that failed", () => {
+  const argv = ["ipset", "list"];
+  const fine = { exitCode: 0, stdout: "x", stderr: "" };
+  assert.equal(expectSuccess(argv, fine), fine);
+  assert.throws(
+    () => expectSuccess(argv, { exitCode: 1, stdout: "", stderr: "a\nno such set\n" }),
+    { message: 'Cannot run "ipset list": exit code 1: no such set', exitCode: 1 },
+  );
+});
+
+Deno.test("FakeCommands runs what the test wrote and lacks everything else", async () => {
+  const commands = new FakeCommands({ ipset: (args, input) => ({ stdout: `${args} ${input}` }) });
+  const result = await commands.run(["ipset", "list"], { input: "in" });
+  assert.deepEqual(result, { exitCode: 0, stdout: "list in", stderr: "" });
+  assert.deepEqual(commands.ran, ["ipset list"]);
+  assert.equal(commands.lookPath("modprobe"), undefined);
+  await assert.rejects(commands.run(["modprobe"]), CommandError);
+});

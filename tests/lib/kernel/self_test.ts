@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import {
+  hasCapability,
+  LinuxSelf,
+  parseMaxOpenFiles,
+  parseProcessStat,
+} from "../../../lib/kernel/self.ts";
+
+const netAdmin = 12n;
+
+const capabilities: readonly { name: string; status: string; has: boolean }[] = [
+  { name: "root", status: "Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t0\n", has: true },
+  { name: "only this one", status: "CapEff:\t0000000000001000\n", has: true },
+  { name: "all but this one", status: "CapEff:\t000001ffffffefff\n", has: false },
+  { name: "none", status: "CapEff:\t0000000000000000\n", has: false },
+  { name: "others that are merely permitted", status: "CapPrm:\t000001ffffffffff\n", has: false },
+  { name: "an empty status", status: "", has: false },
+];
+
+for (const { has, name, status } of capabilities) {
+  Deno.test(`hasCapability() is ${has} for ${name}`, () => {
+    assert.equal(hasCapability(status, netAdmin), has);
+  });
+}
+
+Deno.test("parseProcessStat() reads behind a name with spaces and parentheses", () => {
+  const fields = Array.from({ length: 50 }, (_, i) => i + 3).map(String);
+  fields[0] = "S";
+  assert.deepEqual(parseProcessStat(`77 (a b) c) ${fields.join(" ")}`), {
+    cpuTicks: 14 + 15,
+    startTicks: 22,
+    virtualBytes: 23,
+    residentPages: 24,
+  });
+});
+
+Deno.test("parseMaxOpenFiles() reads the soft limit", () => {
+  const line = (soft: string) => `Max open files            ${soft}                20000  files\n`;
+  assert.equal(parseMaxOpenFiles(line("1024")), 1024);
+  assert.equal(parseMaxOpenFiles(line("unlimited")), Infinity);
+});
+
+Deno.test("LinuxSelf measures this process", () => {
+  const { cpuSeconds, openFileDescriptors, residentBytes, startTimeSeconds, virtualBytes } =
+    new LinuxSelf().usage();
+  assert.ok(cpuSeconds >= 0 && cpuSeconds < 3600);
+  assert.ok(openFileDescriptors >= 3);
+  const { rss } = Deno.memoryUsage();
+  assert.ok(Math.abs(residentBytes - rss) < rss / 2, `${residentBytes} is not near ${rss}`);
+  assert.ok(virtualBytes >= residentBytes);
+  const now = Date.now() / 1000;
+  assert.ok(startTimeSeconds <= now + 1 && startTimeSeconds > now - 3600, `${startTimeSeconds}`);
+});
