@@ -15,7 +15,7 @@ import type { ApiObject } from "./objects.ts";
 import { TextCache } from "./protobuf/reader.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 import type { Resource } from "./resource.ts";
-import { ApiError, emptyStatus } from "./status.ts";
+import { ApiError, ConnectionError, emptyStatus } from "./status.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
 export interface KubeClientOptions {
@@ -300,7 +300,7 @@ function expectEncoding(response: Response, action: string): Encoding {
   const encoding = encodingOf(contentType);
   if (encoding) return encoding;
   response.body?.cancel().catch(() => {});
-  throw new SyntaxError(
+  throw new ConnectionError(
     `Cannot ${action}: the answer is "${contentType}", which no apiserver sends; look for a proxy in between`,
   );
 }

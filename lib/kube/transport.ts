@@ -14,6 +14,8 @@ export interface TransportOptions {
   readonly credentials: Credentials;
   readonly userAgent: string;
   readonly clock: Clock;
+  /** How long a silent server may take to answer the question whether it is there. */
+  readonly probeTimeoutMs?: number;
 }
 
 /** One request. `path` begins with a slash and holds the query. */
@@ -26,7 +28,7 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
 }
 
-const probeTimeoutMs = 10_000;
+const defaultProbeTimeoutMs = 10_000;
 
 /**
  * How long an answer's head may take. On a connection that is still to be made it starts small,
@@ -180,6 +182,7 @@ export class Transport implements Disposable {
   }
 
   async #askVersion(): Promise<boolean> {
+    const { probeTimeoutMs = defaultProbeTimeoutMs } = this.#options;
     const signal = AbortSignal.timeout(probeTimeoutMs);
     try {
       const response = await this.send({

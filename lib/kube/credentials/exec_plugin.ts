@@ -2,7 +2,6 @@
  * Credential plugins. Running them is client-node's work, the one place where a process is started
  * outside the kernel's room; it is loaded only where a kubeconfig asks for it.
  */
-import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { encodeBase64 } from "./base64.ts";
@@ -23,6 +22,17 @@ export interface ExecCredentialsOptions {
   readonly clock: Clock;
 }
 
+/** What is used of client-node's KubeConfig. */
+interface PluginRunner {
+  applyToHTTPSOptions(request: PluginAnswer): Promise<void>;
+}
+
+interface PluginAnswer {
+  headers?: Record<string, unknown>;
+  cert?: unknown;
+  key?: unknown;
+}
+
 // Plugins that name no expiry would otherwise run for every request.
 const reuseMs = 60_000;
 
@@ -30,7 +40,7 @@ const reuseMs = 60_000;
 export class ExecCredentials {
   readonly #access: ClusterAccess;
   readonly #options: ExecCredentialsOptions;
-  #config: KubeConfig | undefined;
+  #runner: PluginRunner | undefined;
   #held: { readonly credential: ExecCredential; readonly atMs: number } | undefined;
 
   constructor(access: ClusterAccess, options: ExecCredentialsOptions) {
@@ -41,7 +51,7 @@ export class ExecCredentials {
   /** `refresh` asks again although the last answer has not expired: the server refused it. */
   async get(options: { readonly refresh: boolean }): Promise<ExecCredential> {
     const now = this.#options.clock.monotonic();
-    if (options.refresh) this.#config = undefined;
+    if (options.refresh) this.#runner = undefined;
     else if (this.#held && now - this.#held.atMs < reuseMs) return this.#held.credential;
     const credential = await this.#run();
     this.#held = { credential, atMs: now };
@@ -49,15 +59,11 @@ export class ExecCredentials {
   }
 
   async #run(): Promise<ExecCredential> {
-    const request: {
-      headers?: Record<string, unknown>;
-      cert?: unknown;
-      key?: unknown;
-    } = {};
+    const request: PluginAnswer = {};
     const { command } = this.#options.plugin;
     try {
-      this.#config ??= await this.#createConfig();
-      await this.#config.applyToHTTPSOptions(request);
+      this.#runner ??= await this.#createRunner();
+      await this.#runner.applyToHTTPSOptions(request);
     } catch (error) {
       const cause = describeError(error);
       throw new Error(
@@ -81,7 +87,7 @@ export class ExecCredentials {
     return credential;
   }
 
-  async #createConfig(): Promise<KubeConfig> {
+  async #createRunner(): Promise<PluginRunner> {
     const { KubeConfig } = await import("@kubernetes/client-node");
     const { plugin } = this.#options;
     const config = new KubeConfig();

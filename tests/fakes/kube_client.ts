@@ -1,0 +1,142 @@
+/** A client for a fake apiserver, impatient enough for tests, and a reader for what watchers yield. */
+import { systemClock } from "../../lib/base/clock.ts";
+import type { Logger } from "../../lib/base/log.ts";
+import { type ClientTiming, KubeClient } from "../../lib/kube/client.ts";
+import { noClientMetrics } from "../../lib/kube/client_metrics.ts";
+import { Credentials } from "../../lib/kube/credentials/credentials.ts";
+import { anonymousAccess, type ClusterAccess } from "../../lib/kube/credentials/kubeconfig.ts";
+import type { WatchBatch } from "../../lib/kube/object_batch.ts";
+import type { ApiObject } from "../../lib/kube/objects.ts";
+import { RateLimiter } from "../../lib/kube/rate_limiter.ts";
+import { Transport } from "../../lib/kube/transport.ts";
+
+export interface TestClientOptions {
+  readonly url: string;
+  readonly caCertificate: string;
+  readonly access?: Partial<ClusterAccess>;
+  readonly timing?: Partial<ClientTiming>;
+  readonly contentType?: string;
+}
+
+/** A client and its transport; close the transport at the end. */
+export function createTestClient(options: TestClientOptions) {
+  const clock = systemClock;
+  const access: ClusterAccess = {
+    ...anonymousAccess,
+    server: options.url,
+    certificateAuthority: { kind: "inline", text: options.caCertificate },
+    ...options.access,
+  };
+  const credentials = new Credentials(access, { clock });
+  const transport = new Transport({
+    access,
+    credentials,
+    userAgent: "kube-proxy/test",
+    clock,
+    probeTimeoutMs: 500,
+  });
+  const received: { resource: string; bytes: number; objects: number }[] = [];
+  const client = new KubeClient({
+    transport,
+    limiter: new RateLimiter({ qps: 0, burst: 1, clock }),
+    metrics: {
+      ...noClientMetrics,
+      received: (resource, amount) => received.push({ resource, ...amount }),
+    },
+    clock,
+    timing: options.timing,
+    contentType: options.contentType,
+  });
+  return { client, transport, received };
+}
+
+/** A logger that keeps what was said. */
+export class CollectingLog implements Logger {
+  readonly lines: string[] = [];
+
+  info(message: string, values: unknown = {}): void {
+    this.lines.push(`info: ${message} ${JSON.stringify(values)}`);
+  }
+  verbose(): void {}
+  warning(message: string, values: unknown = {}): void {
+    this.lines.push(`warning: ${message} ${JSON.stringify(values)}`);
+  }
+  error(message: string, error?: unknown, values: unknown = {}): void {
+    this.lines.push(`error: ${message}: ${error} ${JSON.stringify(values)}`);
+  }
+  enabled(): boolean {
+    return false;
+  }
+}
+
+/** Folds what a watcher yields, and waits for a state with a deadline instead of sleeping. */
+export class Follower<T extends ApiObject> {
+  readonly objects = new Map<string, T>();
+  readonly batches: WatchBatch<T>[] = [];
+  /** Ends when the stream does. */
+  readonly done: Promise<void>;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(stream: AsyncIterable<WatchBatch<T>>) {
+    this.done = this.#follow(stream);
+  }
+
+  /** Names as `namespace/name`, sorted. */
+  get names(): readonly string[] {
+    return [...this.objects.keys()].sort();
+  }
+
+  /** Resolves when the condition holds; fails with what there is when it does not in time. */
+  async until(what: string, condition: () => boolean, deadlineMs = 10_000): Promise<void> {
+    const deadline = Date.now() + deadlineMs;
+    while (!condition()) {
+      const left = deadline - Date.now();
+      if (left <= 0) {
+        const seen = `objects ${this.names.join(", ")}; batches ${this.describe()}`;
+        throw new Error(`Not in ${deadlineMs} ms: ${what}; seen: ${seen}`);
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, Math.min(left, 20));
+      await Promise.race([promise, this.#changed.promise]);
+      clearTimeout(timer);
+    }
+  }
+
+  describe(): string {
+    return this.batches.map((batch) =>
+      batch.kind === "replace"
+        ? `replace ${batch.namespace ?? "all"} (${batch.objects.length})`
+        : `changes (${batch.changes.length})`
+    ).join(", ");
+  }
+
+  async #follow(stream: AsyncIterable<WatchBatch<T>>): Promise<void> {
+    for await (const batch of stream) {
+      this.#fold(batch);
+      this.batches.push(batch);
+      const { resolve } = this.#changed;
+      this.#changed = Promise.withResolvers<void>();
+      resolve();
+    }
+  }
+
+  #fold(batch: WatchBatch<T>): void {
+    if (batch.kind === "replace") {
+      for (const [key, { namespace }] of this.objects) {
+        if (batch.namespace === undefined || batch.namespace === namespace) {
+          this.objects.delete(key);
+        }
+      }
+      for (const object of batch.objects) this.objects.set(keyOf(object), object);
+      return;
+    }
+    for (const change of batch.changes) {
+      if (change.kind === "upsert") this.objects.set(keyOf(change.object), change.object);
+      else this.objects.delete(keyOf(change));
+    }
+  }
+}
+
+function keyOf({ namespace, name }: { namespace: string; name: string }): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,406 @@
+import assert from "node:assert/strict";
+import { systemClock as clock } from "../../../lib/base/clock.ts";
+import { RepeatedFailureLog } from "../../../lib/base/repeated_failure.ts";
+import type { ClientTiming } from "../../../lib/kube/client.ts";
+import type { ServiceCIDR } from "../../../lib/kube/objects.ts";
+import { serviceCIDRs } from "../../../lib/kube/resource.ts";
+import {
+  excludeNamespaces,
+  type Exclusion,
+  type ExclusionFeed,
+} from "../../../lib/watchers/exclusion.ts";
+import { ListWatch } from "../../../lib/watchers/list_watch.ts";
+import { FakeApiserver, type FakeObject, refusal } from "../../fakes/apiserver.ts";
+import { CollectingLog, createTestClient, Follower } from "../../fakes/kube_client.ts";
+
+const resource = "servicecidrs";
+
+interface Bench {
+  readonly server: FakeApiserver;
+  readonly follower: Follower<ServiceCIDR>;
+  readonly log: CollectingLog;
+}
+
+interface BenchOptions {
+  readonly exclusion?: ExclusionFeed;
+  readonly optional?: boolean;
+  readonly timing?: Partial<ClientTiming>;
+  /** Before anything is asked. */
+  readonly prepare?: (server: FakeApiserver) => void;
+}
+
+/** Follows one resource of a fake server; the kind does not matter, so it is the smallest. */
+async function withBench(
+  options: BenchOptions,
+  body: (bench: Bench) => Promise<void>,
+): Promise<void> {
+  await using server = await FakeApiserver.start();
+  options.prepare?.(server);
+  const { client, transport } = createTestClient({
+    url: server.url,
+    caCertificate: server.authority.certificate,
+    timing: options.timing,
+  });
+  const log = new CollectingLog();
+  const stop = new AbortController();
+  const watcher = new ListWatch({
+    client,
+    resource: serviceCIDRs,
+    exclusion: options.exclusion,
+    optional: options.optional,
+    clock,
+    log,
+    failures: new RepeatedFailureLog(log, clock),
+  });
+  const follower = new Follower(watcher.watch(stop.signal));
+  try {
+    await body({ server, follower, log });
+  } finally {
+    stop.abort();
+    await follower.done;
+    transport[Symbol.dispose]();
+  }
+}
+
+function object(name: string, namespace = "a"): FakeObject {
+  return { metadata: { name, namespace }, spec: { cidrs: ["172.30.0.0/16"] } };
+}
+
+const has = (follower: Follower<ServiceCIDR>, ...names: string[]) => () =>
+  names.join() === follower.names.join();
+
+const listsOf = (server: FakeApiserver) =>
+  server.requests.filter(({ path, query }) => path.endsWith(resource) && !query.has("watch"));
+
+Deno.test("ListWatch lists from the server's cache once, then follows changes in order", async () => {
+  const prepare = (server: FakeApiserver) => server.put(resource, object("one"));
+  await withBench({ prepare }, async ({ server, follower }) => {
+    await follower.until("the first state", has(follower, "a/one"));
+    server.put(resource, object("two"));
+    server.delete(resource, { namespace: "a", name: "one" });
+    await follower.until("both changes", has(follower, "a/two"));
+    assert.equal(follower.batches[0].kind, "replace");
+    assert.deepEqual(listsOf(server).map(({ query }) => query.get("resourceVersion")), ["0"]);
+  });
+});
+
+/** Each row breaks the watch; afterwards a change made meanwhile must arrive. */
+const faults: readonly {
+  readonly name: string;
+  readonly timing?: Partial<ClientTiming>;
+  readonly hurt: (server: FakeApiserver) => Promise<void> | void;
+  readonly heal?: (server: FakeApiserver) => void;
+  /** Lists in all; one where the watch could be resumed. */
+  readonly lists: number;
+}[] = [
+  { name: "the server ends the watch", hurt: (server) => server.cutWatches(), lists: 1 },
+  {
+    name: "the connection is reset",
+    hurt: (server) => server.cutWatches(new Error("reset")),
+    lists: 1,
+  },
+  {
+    name: "the watch is cut in the middle of an event",
+    hurt: (server) => {
+      server.sendRaw(resource, '{"type":"ADDED","object":{"metadata":{"na');
+      server.cutWatches();
+    },
+    lists: 1,
+  },
+  {
+    name: "the server dies and comes back",
+    hurt: (server) => server.stop(),
+    heal: (server) => server.listen(),
+    lists: 1,
+  },
+  {
+    name: "the version is too old, as an HTTP status",
+    hurt: (server) => {
+      server.cutWatches();
+      server.put(resource, object("late"));
+      server.compact();
+    },
+    lists: 2,
+  },
+  {
+    name: "the version is too old, as an event",
+    hurt: (server) => {
+      const status = { kind: "Status", code: 410, reason: "Expired", message: "too old" };
+      server.sendRaw(resource, `${JSON.stringify({ type: "ERROR", object: status })}\n`);
+    },
+    lists: 2,
+  },
+  {
+    name: "429 with Retry-After",
+    hurt: (server) => {
+      let left = 2;
+      server.override = ({ query }) =>
+        query.has("watch") && left-- > 0
+          ? refusal({ code: 429, reason: "TooManyRequests", message: "later" }, {
+            "retry-after": "1",
+          })
+          : undefined;
+      server.cutWatches();
+    },
+    lists: 1,
+  },
+  {
+    name: "500 for a while",
+    hurt: (server) => {
+      let left = 3;
+      server.override = ({ query }) =>
+        query.has("watch") && left-- > 0
+          ? refusal({ code: 500, reason: "InternalError", message: "oh" })
+          : undefined;
+      server.cutWatches();
+    },
+    lists: 1,
+  },
+  {
+    name: "a proxy answers with a page",
+    hurt: (server) => {
+      let left = 2;
+      server.override = () =>
+        left-- > 0
+          ? new Response("<html>", { headers: { "content-type": "text/html" } })
+          : undefined;
+      server.cutWatches();
+    },
+    lists: 1,
+  },
+  {
+    name: "garbage in the stream",
+    hurt: (server) => server.sendRaw(resource, "this is no event\n"),
+    lists: 1,
+  },
+  {
+    name: "the connection falls silent and nobody answers on it",
+    timing: { connectionSilenceMs: 200 },
+    hurt: (server) => {
+      let asked = false;
+      // The question whether anybody is there is never answered.
+      server.override = ({ path }) => {
+        if (path !== "/version" || asked) return undefined;
+        asked = true;
+        return Promise.withResolvers<Response>().promise;
+      };
+      server.silenceWatches();
+    },
+    lists: 1,
+  },
+  {
+    name: "one watch falls silent although the connection lives",
+    timing: { watchSilenceMs: 300, connectionSilenceMs: 200 },
+    hurt: (server) => server.silenceWatches(),
+    lists: 1,
+  },
+  {
+    name: "the server's data goes back to an older backup",
+    hurt: (server) => {
+      server.restoreOldBackup();
+      server.bookmark(resource);
+      server.silenceWatches();
+      server.put(resource, object("one"));
+    },
+    lists: 2,
+  },
+];
+
+for (const { name, timing, hurt, heal, lists } of faults) {
+  Deno.test(`ListWatch goes on when ${name}`, async () => {
+    const prepare = (server: FakeApiserver) => server.put(resource, object("one"));
+    await withBench({ prepare, timing }, async ({ server, follower }) => {
+      await follower.until("the first state", has(follower, "a/one"));
+      await follower.until("the watch", () => server.openWatches.length === 1);
+      await hurt(server);
+      server.put(resource, object("late"));
+      heal?.(server);
+      await follower.until("the change", has(follower, "a/late", "a/one"), 15_000);
+      assert.equal(listsOf(server).length, lists);
+    });
+  });
+}
+
+Deno.test("ListWatch says an outage once, and asks again within two seconds for as long as it lasts", async () => {
+  await withBench({}, async ({ server, follower, log }) => {
+    await follower.until("the first state", () => follower.batches.length === 1);
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    await server.stop();
+    await clock.sleep(4_000);
+    server.listen();
+    const started = clock.monotonic();
+    server.put(resource, object("late"));
+    await follower.until("the change", has(follower, "a/late"));
+    assert.ok(clock.monotonic() - started < 2_000);
+    assert.equal(log.lines.filter((line) => line.startsWith("error")).length, 1, log.lines.join());
+  });
+});
+
+Deno.test("ListWatch goes on from bookmarks", async () => {
+  await withBench({}, async ({ server, follower }) => {
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    server.put("elsewhere", object("other"));
+    server.bookmark(resource);
+    const version = server.version;
+    // Every byte that arrived is decoded before the end of the stream is seen.
+    server.cutWatches();
+    await follower.until("a second watch", () => server.openWatches.length === 1);
+    assert.equal(server.openWatches[0].query.get("resourceVersion"), version);
+  });
+});
+
+for (const code of [403, 404]) {
+  Deno.test(`ListWatch takes ${code} for an optional resource as an empty state, said once`, async () => {
+    const prepare = (server: FakeApiserver) => {
+      server.override = () => refusal({ code, reason: "No", message: "no" });
+    };
+    await withBench({ prepare, optional: true }, async ({ follower, log }) => {
+      await follower.until("the empty state", () => follower.batches.length === 1);
+      assert.deepEqual(follower.batches, [{ kind: "replace", objects: [] }]);
+      assert.equal(log.lines.length, 1);
+      assert.match(log.lines[0], /servicecidrs/);
+    });
+  });
+}
+
+Deno.test("ListWatch keeps an optional resource's last state when it is forbidden later", async () => {
+  const prepare = (server: FakeApiserver) => server.put(resource, object("one"));
+  await withBench({ prepare, optional: true }, async ({ server, follower }) => {
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    server.override = () => refusal({ code: 403, reason: "Forbidden", message: "no" });
+    server.cutWatches();
+    const refused = server.requests.length;
+    await follower.until("two refusals", () => server.requests.length >= refused + 2);
+    assert.deepEqual(follower.names, ["a/one"]);
+    server.override = undefined;
+    server.put(resource, object("late"));
+    await follower.until("the change", has(follower, "a/late", "a/one"));
+  });
+});
+
+/** A set of namespaces that a test changes by hand. */
+class TestFeed implements ExclusionFeed {
+  current: Exclusion;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(...names: readonly string[]) {
+    this.current = excludeNamespaces(names);
+  }
+
+  set(...names: readonly string[]): void {
+    this.current = excludeNamespaces(names);
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async changedFrom(known: Exclusion, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    while (!signal.aborted && known.all.join() === this.current.all.join()) {
+      await Promise.race([this.#changed.promise, promise]);
+    }
+  }
+}
+
+const threeNamespaces = (server: FakeApiserver) => {
+  for (const namespace of ["a", "b", "c"]) server.put(resource, object("one", namespace));
+};
+
+Deno.test("ListWatch drops a namespace that goes out without any list", async () => {
+  const exclusion = new TestFeed();
+  await withBench({ exclusion, prepare: threeNamespaces }, async ({ server, follower }) => {
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    exclusion.set("b");
+    await follower.until("b is gone", has(follower, "a/one", "c/one"));
+    await follower.until(
+      "the new watch",
+      () =>
+        server.openWatches.some(({ query }) =>
+          query.get("fieldSelector") === "metadata.namespace!=b"
+        ),
+    );
+    server.put(resource, object("two", "b"));
+    server.put(resource, object("two", "c"));
+    await follower.until("c's change alone", has(follower, "a/one", "c/one", "c/two"));
+    assert.equal(listsOf(server).length, 1);
+  });
+});
+
+Deno.test("ListWatch lists only the namespace that comes back, and misses nothing meanwhile", async () => {
+  const exclusion = new TestFeed("b");
+  await withBench({ exclusion, prepare: threeNamespaces }, async ({ server, follower }) => {
+    await follower.until("all but b", has(follower, "a/one", "c/one"));
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    server.put(resource, object("early", "b"));
+    let refusals = 2;
+    server.override = ({ path }) => {
+      if (!path.includes("/namespaces/b/")) return undefined;
+      // The other namespaces go on changing while the list of this one fails, and after it.
+      server.put(resource, object(`during-${refusals}`, "a"));
+      if (refusals-- > 0) return refusal({ code: 500, reason: "InternalError", message: "oh" });
+      return undefined;
+    };
+    exclusion.set();
+    await follower.until("b came back", () => follower.objects.has("b/early"));
+    server.put(resource, object("late", "b"));
+    server.put(resource, object("late", "a"));
+    await follower.until(
+      "everything",
+      has(
+        follower,
+        ...["a/during-0", "a/during-1", "a/during-2", "a/late", "a/one"],
+        ...["b/early", "b/late", "b/one", "c/one"],
+      ),
+    );
+    const lists = listsOf(server).map(({ path }) => path);
+    assert.equal(lists.filter((path) => !path.includes("/namespaces/")).length, 1);
+    const seen = follower.batches.flatMap((batch) =>
+      batch.kind === "changes" ? batch.changes.map((change) => JSON.stringify(change)) : []
+    );
+    assert.equal(new Set(seen).size, seen.length, "a change came twice");
+  });
+});
+
+Deno.test("ListWatch filters by itself what does not fit into the selector", async () => {
+  const many = Array.from({ length: 200 }, (_, i) => `n-${String(i).padStart(3, "0")}`);
+  const exclusion = new TestFeed(...many);
+  const prepare = (server: FakeApiserver) => {
+    for (const namespace of ["a", ...many]) server.put(resource, object("one", namespace));
+  };
+  await withBench({ exclusion, prepare }, async ({ server, follower }) => {
+    await follower.until("a alone", has(follower, "a/one"));
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    server.put(resource, object("two", "n-199"));
+    server.put(resource, object("two", "a"));
+    await follower.until("a's change alone", has(follower, "a/one", "a/two"));
+    exclusion.set(...many.slice(0, 199));
+    await follower.until("n-199 came back", () => follower.objects.has("n-199/two"));
+    assert.equal(listsOf(server).length, 2);
+  });
+});
+
+Deno.test("ListWatch survives a set that flaps, with one watch in the end", async () => {
+  const exclusion = new TestFeed();
+  await withBench({ exclusion, prepare: threeNamespaces }, async ({ server, follower }) => {
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    for (let i = 0; i < 20; i++) {
+      exclusion.set(...(i % 2 === 0 ? ["a", "b"] : ["b"]));
+      server.put(resource, object(`flap-${i}`, "a"));
+      await clock.sleep(i % 5);
+    }
+    exclusion.set("c");
+    server.put(resource, object("last", "a"));
+    await follower.until(
+      "the end",
+      () =>
+        follower.objects.has("a/last") && follower.objects.has("a/flap-19") &&
+        follower.objects.has("b/one") && !follower.objects.has("c/one"),
+    );
+    await follower.until("one watch", () => server.openWatches.length === 1);
+    assert.equal(follower.objects.size, 23);
+  });
+});
