@@ -122,7 +122,7 @@ export function choice<T extends string>(
   const type: z.ZodType<T> = z.custom<T>((value) => typeof value === "string").meta({
     type: "string",
   });
-  return field(type, "a string", {
+  return field<T>(type, "a string", {
     ...options,
     rules: [...(options.rules ?? []), oneOf(values)],
   });

@@ -128,16 +128,7 @@ export function internalDefaults(): ProxyConfiguration {
       qps: 5,
       burst: 10,
     },
-    logging: {
-      format: "text",
-      flushFrequency: { milliseconds: 5_000, asNumber: false },
-      verbosity: 0,
-      vmodule: [],
-      options: {
-        json: { splitStream: false, infoBufferSize: "0" },
-        text: { splitStream: false, infoBufferSize: "0" },
-      },
-    },
+    logging: defaultLogging(),
     hostnameOverride: "",
     nodeIPOverride: [],
     unspecifiedBindAddress: "0.0.0.0",
@@ -173,19 +164,32 @@ export function internalDefaults(): ProxyConfiguration {
     detectLocalMode: "",
     detectLocal: { bridgeInterface: "", interfaceNamePrefix: "", clusterCIDRs: [] },
     nodePortAddresses: [],
-    linux: {
-      conntrack: {
-        maxPerCore: 32_768,
-        min: 131_072,
-        tcpEstablishedTimeoutMs: 86_400_000,
-        tcpCloseWaitTimeoutMs: 3_600_000,
-        tcpBeLiberal: false,
-        udpTimeoutMs: 0,
-        udpStreamTimeoutMs: 0,
-      },
-      masqueradeAll: false,
-      oomScoreAdj: -999,
-    },
+    linux: { conntrack: defaultConntrack(), masqueradeAll: false, oomScoreAdj: -999 },
     windows: { runAsService: false },
+  };
+}
+
+function defaultLogging(): Logging {
+  return {
+    format: "text",
+    flushFrequency: { milliseconds: 5_000, asNumber: false },
+    verbosity: 0,
+    vmodule: [],
+    options: {
+      json: { splitStream: false, infoBufferSize: "0" },
+      text: { splitStream: false, infoBufferSize: "0" },
+    },
+  };
+}
+
+function defaultConntrack(): Conntrack {
+  return {
+    maxPerCore: 32_768,
+    min: 131_072,
+    tcpEstablishedTimeoutMs: 86_400_000,
+    tcpCloseWaitTimeoutMs: 3_600_000,
+    tcpBeLiberal: false,
+    udpTimeoutMs: 0,
+    udpStreamTimeoutMs: 0,
   };
 }

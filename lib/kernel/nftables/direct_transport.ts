@@ -13,16 +13,18 @@ import { genmsg } from "./wire.ts";
 const RECEIVE_BUFFER_BYTES = 32 << 20;
 const COMMIT = "commit nf_tables changes";
 
+/** How the socket is opened. */
+export interface DirectTransportOptions {
+  readonly receiveBufferBytes?: number;
+}
+
 /** Speaks to the kernel in the calling thread; every promise it returns is settled already. */
 export class DirectTransport implements NftTransport {
   readonly #socket: NetlinkSocket;
 
   /** Opens the socket in the network namespace of this thread. Throws `NetlinkError`. */
-  constructor() {
-    this.#socket = new NetlinkSocket({
-      protocol: NetlinkProtocol.netfilter,
-      receiveBufferBytes: RECEIVE_BUFFER_BYTES,
-    });
+  constructor({ receiveBufferBytes = RECEIVE_BUFFER_BYTES }: DirectTransportOptions = {}) {
+    this.#socket = new NetlinkSocket({ protocol: NetlinkProtocol.netfilter, receiveBufferBytes });
   }
 
   commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult> {

@@ -77,15 +77,7 @@ interface Context {
 function lowerStatement(statement: NftStatement, { facts, before }: Context): Expression[] {
   switch (statement.kind) {
     case "match":
-      return "set" in statement.in
-        ? [
-          ...load(statement.select, facts),
-          lookupNamed(statement.in.set, { not: statement.not === true }),
-        ]
-        : lowerLiteralMatch(statement.select, statement.in.values, {
-          facts,
-          not: statement.not === true,
-        });
+      return lowerMatch(statement, facts);
     case "match-interface":
       return [
         { kind: "meta", key: MetaKey.iifname, into: 1 },
@@ -136,6 +128,16 @@ function lowerStatement(statement: NftStatement, { facts, before }: Context): Ex
     default:
       return assertNever(statement);
   }
+}
+
+function lowerMatch(
+  statement: Extract<NftStatement, { kind: "match" }>,
+  facts: FamilyFacts,
+): Expression[] {
+  const not = statement.not === true;
+  return "set" in statement.in
+    ? [...load(statement.select, facts), lookupNamed(statement.in.set, { not })]
+    : lowerLiteralMatch(statement.select, statement.in.values, { facts, not });
 }
 
 /** Loads the selectors side by side, each at a multiple of 4 bytes. */

@@ -1,7 +1,7 @@
 /** nf_tables by netlink: the real `Nftables`. */
 import { Errno } from "../errno.ts";
 import { readAttributes, readU32be } from "../netlink/attributes.ts";
-import { hasErrno } from "../netlink/errors.ts";
+import { hasErrno, NetlinkError } from "../netlink/errors.ts";
 import type { NetlinkAnswer } from "../netlink/messages.ts";
 import { MessageWriter } from "../netlink/writer.ts";
 import { blame } from "./blame.ts";
@@ -58,7 +58,7 @@ export class NetlinkNftables implements Nftables, Disposable {
   }
 
   async generation(): Promise<number> {
-    const [payload] = await this.#transport.query({
+    const [payload] = await this.#queryGeneration({
       op: "read the nf_tables generation",
       type: Msg.getGen,
       nfproto: 0,
@@ -212,6 +212,20 @@ export class NetlinkNftables implements Nftables, Disposable {
     this.#sets.forget(table);
     this.#sets.learn(table, named);
     return { chains, sets: named, rules };
+  }
+
+  /** Without nf_tables the kernel calls the question invalid, which no other answer to it is. */
+  async #queryGeneration(query: NftQuery): Promise<readonly Uint8Array[]> {
+    try {
+      return await this.#transport.query(query);
+    } catch (error) {
+      if (!hasErrno(error, Errno.EINVAL)) throw error;
+      throw new NetlinkError({
+        op: query.op,
+        errno: Errno.EOPNOTSUPP,
+        hint: "this kernel lacks nf_tables or its module is not loaded",
+      });
+    }
   }
 
   async #unlessMissing(query: NftQuery): Promise<readonly Uint8Array[]> {
