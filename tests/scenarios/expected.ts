@@ -50,13 +50,17 @@ function isKnownPod(from: Host, setup: Setup): boolean {
   return isPod && setup.detectLocal === "cluster-cidr";
 }
 
-/** A local pod that reaches itself sees the node in between, or it would answer itself directly. */
+/**
+ * A local pod that reaches itself sees the node in between, or it would answer itself directly. What
+ * a remote pod sends is its own node's business.
+ */
 function reached(
   row: FateRow,
   endpoints: readonly EndpointName[],
   source: Source,
 ): ExpectedFate {
-  const isItself = (endpoint: EndpointName) => endpoint.startsWith(`${row.from}:`);
+  const isItself = (endpoint: EndpointName) =>
+    row.from !== "remote-pod" && endpoint.startsWith(`${row.from}:`);
   return {
     kind: "reached",
     endpoints: new Map(

@@ -39,11 +39,11 @@ export function serviceManifests(service: ServiceDescription): readonly Manifest
 }
 
 /** The node the rules are for. */
-export function nodeManifest(): Manifest {
+export function nodeManifest(zone: string = zones.node): Manifest {
   return {
     apiVersion: "v1",
     kind: "Node",
-    metadata: { name: "node", labels: { "topology.kubernetes.io/zone": zones.node } },
+    metadata: { name: "node", labels: { "topology.kubernetes.io/zone": zone } },
     spec: { podCIDR: "10.128.0.0/24", podCIDRs: ["10.128.0.0/24", "fd00:10:128::/64"] },
     status: {
       addresses: ipFamilies.map((family) => ({

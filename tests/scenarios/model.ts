@@ -37,13 +37,15 @@ export function expectationOf(
     readonly to: FrontendKind;
     readonly port: PortDescription;
     readonly family: IpFamily;
+    /** The node's own; that of `nodeManifest` when absent. */
+    readonly zone?: string;
   },
 ): Expectation {
-  const { from, to, port, family } = packet;
+  const { from, to, port, family, zone = zones.node } = packet;
   if (to === "load-balancer-ip" && !isAllowed(service, from, family)) return { kind: "dropped" };
   const name = (endpoint: EndpointDescription) =>
     `${endpointHostName(endpoint)}:${port.targetPort}`;
-  const everywhere = clusterEndpoints(service);
+  const everywhere = clusterEndpoints(service, zone);
   const here = localEndpoints(service);
   const isLocalOnly = to === "cluster-ip"
     ? service.internalTrafficPolicy === "Local"
@@ -80,11 +82,14 @@ function localEndpoints({ endpoints }: ServiceDescription): readonly EndpointDes
   return local.some(isReady) ? local.filter(isReady) : local.filter(isLeaving);
 }
 
-function clusterEndpoints({ endpoints }: ServiceDescription): readonly EndpointDescription[] {
+function clusterEndpoints(
+  { endpoints }: ServiceDescription,
+  zone: string,
+): readonly EndpointDescription[] {
   const ready = endpoints.filter(isReady);
   if (ready.length === 0) return endpoints.filter(isLeaving);
   return nearest(ready, (endpoint) => endpoint.nodeHints, "node") ??
-    nearest(ready, (endpoint) => endpoint.zoneHints, zones.node) ?? ready;
+    nearest(ready, (endpoint) => endpoint.zoneHints, zone) ?? ready;
 }
 
 /** Those hinted at here; undefined when one of them has no hint, or none is hinted at here. */

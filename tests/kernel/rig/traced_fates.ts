@@ -102,3 +102,30 @@ function addressOf(name: string, { services, family }: FateOptions): string {
   }
   throw new RangeError(`Cannot find the endpoint "${name}"`);
 }
+
+/**
+ * What one table holds and the other does not, line by line: elements, and rules without handles.
+ * Empty when they are the same.
+ */
+export function differences(a: NftRuleset, b: NftRuleset): readonly string[] {
+  const [left, right] = [new Set(linesOf(a)), new Set(linesOf(b))];
+  return [
+    ...[...left].filter((line) => !right.has(line)).map((line) => `- ${line}`),
+    ...[...right].filter((line) => !left.has(line)).map((line) => `+ ${line}`),
+  ];
+}
+
+function linesOf({ baseChains, chains, sets }: NftRuleset): readonly string[] {
+  return [
+    ...baseChains.map((chain) => `base chain ${JSON.stringify(chain)}`),
+    ...[...chains].flatMap(([chain, rules]) => [
+      `chain ${chain}`,
+      ...rules.map(({ statements }, i) => `${chain} ${i}: ${JSON.stringify(statements)}`),
+    ]),
+    ...[...sets].flatMap(([name, set]) => [
+      `set ${name}`,
+      // What clients do is no business of whoever wrote the rules.
+      ...name.startsWith("affinity-") ? [] : set.toLines().map((line) => `${name}: ${line}`),
+    ]),
+  ];
+}

@@ -84,13 +84,15 @@ class NodeProxy implements Disposable {
     switch (manifest.kind) {
       case "Service": {
         const object = readService(manifest);
-        // Sources leave out what another proxy owns.
-        if (!object.otherProxy) this.#state.applyServices(upsert(object));
+        // To a source that leaves out what another proxy owns, such an object is gone.
+        if (object.otherProxy) this.#removeManifest(manifest);
+        else this.#state.applyServices(upsert(object));
         return;
       }
       case "EndpointSlice": {
         const object = readEndpointSlice(manifest);
-        if (!object.otherProxy) this.#state.applyEndpointSlices(upsert(object));
+        if (object.otherProxy) this.#removeManifest(manifest);
+        else this.#state.applyEndpointSlices(upsert(object));
         return;
       }
       case "Node":
