@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import type { Clock } from "../../../lib/base/clock.ts";
+import type { Logger } from "../../../lib/base/log.ts";
+import { RepeatedFailureLog } from "../../../lib/base/repeated_failure.ts";
+
+function setUp() {
+  const lines: string[] = [];
+  const time = { now: 0 };
+  const clock: Clock = {
+    now: () => time.now,
+    monotonic: () => time.now,
+    sleep: () => Promise.resolve(),
+  };
+  const logger: Logger = {
+    info: () => {},
+    verbose: () => {},
+    warning: () => {},
+    error: (message, error, values) =>
+      void lines.push(`${message}: ${error} ${JSON.stringify(values)}`),
+    enabled: () => true,
+  };
+  return { lines, time, log: new RepeatedFailureLog(logger, clock) };
+}
+
+const failure = { key: "sync IPv4", message: "Cannot sync", error: "busy", values: { family: 4 } };
+
+Deno.test("RepeatedFailureLog says a failure at most once a minute", async (t) => {
+  await t.step("the first at once, the next after a minute with a count", () => {
+    const { lines, time, log } = setUp();
+    for (time.now = 0; time.now <= 60_000; time.now += 5_000) log.report(failure);
+    assert.deepEqual(lines, [
+      'Cannot sync: busy {"family":4}',
+      'Cannot sync: busy {"family":4,"repeated":11}',
+    ]);
+  });
+  await t.step("another failure is another matter", () => {
+    const { lines, log } = setUp();
+    log.report(failure);
+    log.report({ ...failure, key: "sync IPv6" });
+    assert.equal(lines.length, 2);
+  });
+  await t.step("one that is over is new when it comes back", () => {
+    const { lines, log } = setUp();
+    log.report(failure);
+    log.clear(failure.key);
+    log.report(failure);
+    assert.equal(lines.length, 2);
+  });
+  await t.step("the oldest of very many is forgotten", () => {
+    const { lines, log } = setUp();
+    for (let key = 0; key <= 1_000; key++) log.report({ ...failure, key: String(key) });
+    log.report({ ...failure, key: "1000" });
+    log.report({ ...failure, key: "0" });
+    assert.equal(lines.length, 1_002);
+  });
+});
