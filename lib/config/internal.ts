@@ -193,15 +193,3 @@ function defaultConntrack(): Conntrack {
     udpStreamTimeoutMs: 0,
   };
 }
-
-function conntrackDefaults(): Conntrack {
-  return {
-    maxPerCore: 32_768,
-    min: 131_072,
-    tcpEstablishedTimeoutMs: 86_400_000,
-    tcpCloseWaitTimeoutMs: 3_600_000,
-    tcpBeLiberal: false,
-    udpTimeoutMs: 0,
-    udpStreamTimeoutMs: 0,
-  };
-}
