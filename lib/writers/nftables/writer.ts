@@ -121,7 +121,7 @@ export class NftablesWriter implements RuleWriter {
         inventory: applied.inventory,
         before: applied.context,
         after: context,
-        servicesAfter: () => snapshot.services.values(),
+        servicesAfter: () => followedServices(applied, services),
       });
       for (const { operations } of batches) await this.#committer.commit(operations, signal);
     } catch (error) {
@@ -258,6 +258,19 @@ function changesOf(
     }))
     .filter(({ after, before }) => before !== after)
     .sort((a, b) => a.key < b.key ? -1 : 1);
+}
+
+/** All service ports as they are after the changes; one that was skipped before is not among them. */
+function followedServices(
+  { services }: Applied,
+  changes: readonly ServiceChange[],
+): Iterable<ServicePort> {
+  const after = new Map(services);
+  for (const change of changes) {
+    if (change.after) after.set(change.key, change.after);
+    else after.delete(change.key);
+  }
+  return after.values();
 }
 
 function skipNotices({ skipped }: Refusals): readonly Notice[] {
