@@ -92,7 +92,8 @@ function select(
 ): readonly Endpoint[] {
   const selected: Endpoint[] = [];
   for (const candidate of candidates) if (wanted(candidate)) selected.push(candidate.endpoint);
-  return selected.length === 0 ? none : selected;
+  // A copy has no room to grow into; these lists are kept.
+  return selected.length === 0 ? none : selected.slice();
 }
 
 function* statesOf(candidates: readonly Candidate[]): Iterable<EndpointState> {

@@ -40,7 +40,7 @@ export class ServiceEntry {
 
   putSlice(slice: EndpointSlice): void {
     const at = this.#slices.findIndex(({ name }) => name >= slice.name);
-    if (at < 0) this.#slices.push(slice);
+    if (at < 0) this.#slices = [...this.#slices, slice];
     else this.#slices.splice(at, this.#slices[at].name === slice.name ? 1 : 0, slice);
   }
 

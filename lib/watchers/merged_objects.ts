@@ -78,8 +78,8 @@ export class MergedObjects<T extends ApiObject> {
     },
   ): readonly Holder<T>[] {
     const old = this.#holders.get(key) ?? [];
-    const holders = old.filter((holder) => holder.file !== file);
-    if (object) holders.push({ file, object });
+    const others = old.filter((holder) => holder.file !== file);
+    const holders = object ? [...others, { file, object }] : others;
     holders.sort((a, b) => a.file < b.file ? -1 : 1);
     if (holders.length > 0) this.#holders.set(key, holders);
     else this.#holders.delete(key);
