@@ -30,14 +30,25 @@ export interface FakeCommit {
 /** Says why an operation is to fail, or undefined to let it pass. */
 export type FakeFault = (operation: NftOperation, table: NftTable) => number | undefined;
 
+/** Which kernel the fake is. */
+export interface FakeNftablesOptions {
+  /** Before Linux 6.2: a chain stays in use until the batch that deletes the last element to it is committed. */
+  readonly holdsChainsUntilCommit?: boolean;
+}
+
 /** An `Nftables` that behaves. */
 export class FakeNftables implements Nftables {
+  readonly #holdsChains: boolean;
   readonly #tables = new Map<string, { readonly table: NftTable; readonly state: FakeTable }>();
   readonly #commits: FakeCommit[] = [];
   #generation = 1;
   #handle = 0n;
   #fault: FakeFault = () => undefined;
   #nextBatchErrno = 0;
+
+  constructor({ holdsChainsUntilCommit = false }: FakeNftablesOptions = {}) {
+    this.#holdsChains = holdsChainsUntilCommit;
+  }
 
   /** The applied batches, oldest first. */
   get commits(): readonly FakeCommit[] {
@@ -158,6 +169,7 @@ export class FakeNftables implements Nftables {
   #apply(table: NftTable, operations: readonly NftOperation[]): NftFailure[] {
     const undo: Undo = [];
     const failures: NftFailure[] = [];
+    this.#state(table)?.beginBatch();
     try {
       for (const [index, operation] of operations.entries()) {
         const errno = this.#fault(operation, table);
@@ -182,7 +194,11 @@ export class FakeNftables implements Nftables {
       return undefined;
     }
     if (!existing) return { errno: Errno.ENOENT };
-    if (operation.kind !== "delete-table") return existing.state.apply(operation, undo);
+    if (operation.kind !== "delete-table") {
+      const isHeld = this.#holdsChains && operation.kind === "delete-chain" &&
+        existing.state.wasLedToBefore(operation.chain);
+      return isHeld ? { errno: Errno.EBUSY } : existing.state.apply(operation, undo);
+    }
     this.#tables.delete(key);
     undo.push(() => this.#tables.set(key, existing));
     return undefined;

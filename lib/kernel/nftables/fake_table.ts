@@ -49,10 +49,22 @@ export class FakeTable {
   readonly #setUses = new Map<string, number>();
   readonly #table: NftTable;
   readonly #nextHandle: () => bigint;
+  /** Chains that elements led to which this batch deleted. */
+  readonly #leftThisBatch = new Set<string>();
 
   constructor(table: NftTable, nextHandle: () => bigint) {
     this.#table = table;
     this.#nextHandle = nextHandle;
+  }
+
+  /** A new batch begins: what the last one deleted is gone for good. */
+  beginBatch(): void {
+    this.#leftThisBatch.clear();
+  }
+
+  /** Whether an element that this batch deleted led to the chain: old kernels then refuse to delete it. */
+  wasLedToBefore(chain: string): boolean {
+    return this.#leftThisBatch.has(chain);
   }
 
   apply(
@@ -201,7 +213,10 @@ export class FakeTable {
     if (key === undefined || !existing) return Errno.ENOENT;
     deleteEntry(elements, key, undo);
     const target = chainOf(existing.value);
-    if (target !== undefined) count(this.#chainUses, [target, -1], undo);
+    if (target !== undefined) {
+      count(this.#chainUses, [target, -1], undo);
+      this.#leftThisBatch.add(target);
+    }
     return 0;
   }
 

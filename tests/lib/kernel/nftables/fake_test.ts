@@ -71,3 +71,18 @@ Deno.test("FakeNftables refuses lookups with keys of another type, which would n
   await fake.commit(table, [lookup("daddr")]);
   await assert.rejects(fake.commit(table, [lookup("dport")]), /EINVAL/);
 });
+
+Deno.test("FakeNftables as an old kernel holds a chain until the element to it is gone for good", async () => {
+  const fake = new FakeNftables({ holdsChainsUntilCommit: true });
+  const elements = [{ key: ["172.30.0.1"], value: { kind: "goto", chain: "a" } }] as const;
+  await fake.commit(table, [
+    ...small,
+    { kind: "add-set", set: { name: "map", key: ["addr"], value: "verdict" } },
+    { kind: "add-elements", set: "map", elements },
+  ]);
+  const removal = { kind: "delete-elements", set: "map", elements } as const;
+  const deletion = { kind: "delete-chain", chain: "a" } as const;
+  await assert.rejects(fake.commit(table, [removal, deletion]), isBusy);
+  await fake.commit(table, [removal]);
+  await fake.commit(table, [deletion]);
+});
