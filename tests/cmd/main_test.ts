@@ -1,0 +1,204 @@
+/** The program as a process: exit codes, streams that are closed, and that no stack is ever shown. */
+import assert from "node:assert/strict";
+
+const root = new URL("../..", import.meta.url).pathname;
+
+/** Runs a shell line in which `kube-proxy` is the program, in a folder of its own. */
+async function shell(line: string, directory: string) {
+  const { code, stdout, stderr } = await new Deno.Command("bash", {
+    args: [
+      "-c",
+      `kube-proxy() { "${Deno.execPath()}" run -A --quiet --no-check "${root}main.ts" "$@"; }\n${line}`,
+    ],
+    cwd: directory,
+    stdin: "null",
+    env: { NO_COLOR: "1" },
+  }).output();
+  const text = new TextDecoder();
+  return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+}
+
+const lossy = `apiVersion: kubeproxy.config.k8s.io/v1alpha2
+kind: KubeProxyConfiguration
+mode: nftables
+minSyncPeriod: 0s
+`;
+
+const broken = `apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+modee: iptables
+oomScoreAdj: 5000
+`;
+
+const rows: readonly {
+  name: string;
+  line: string;
+  code: number;
+  stdout?: RegExp;
+  stderr?: RegExp;
+}[] = [
+  {
+    name: "--version",
+    line: "kube-proxy --version",
+    code: 0,
+    stdout: /^Kubernetes v1\.37\.0\nkube-proxy \S+.*\n$/,
+  },
+  {
+    name: "--version=true",
+    line: "kube-proxy --version=true",
+    code: 0,
+    stdout: /^Kubernetes v1\.37\.0\nkube-proxy /,
+  },
+  {
+    name: "--version with what it does not take",
+    line: "kube-proxy --version=new",
+    code: 1,
+    stderr: /neither true nor false/,
+  },
+  { name: "--help", line: "kube-proxy --help", code: 0, stdout: /Commands:[^]*Examples:/ },
+  { name: "run --help", line: "kube-proxy run --help", code: 0, stdout: /--proxy-mode mode/ },
+  { name: "unknown command", line: "kube-proxy confg", code: 2, stderr: /did you mean "config"/ },
+  {
+    name: "unknown flag of a command",
+    line: "kube-proxy config schema --nope",
+    code: 2,
+    stderr: /Unknown flag "--nope"/,
+  },
+  {
+    name: "unknown flag of the bare form",
+    line: "kube-proxy --nope",
+    code: 1,
+    stderr: /Unknown flag "--nope"/,
+  },
+  {
+    name: "unknown flag of run",
+    line: "kube-proxy run --nope",
+    code: 1,
+    stderr: /Unknown flag "--nope"/,
+  },
+  {
+    name: "value of run that does not parse",
+    line: "kube-proxy run -v=a",
+    code: 1,
+    stderr: /no whole number/,
+  },
+  {
+    name: "value of a command that does not parse",
+    line: "kube-proxy config defaults --mode=x",
+    code: 2,
+    stderr: /none of iptables/,
+  },
+  {
+    name: "run: invalid flags",
+    line: "kube-proxy --oom-score-adj=5000",
+    code: 1,
+    stderr: /"command failed" err="failed validate: .*--oom-score-adj/,
+  },
+  {
+    name: "run: invalid file",
+    line: "kube-proxy --config broken.yaml",
+    code: 1,
+    stderr: /broken\.yaml:4:14: oomScoreAdj/,
+  },
+  {
+    name: "run: no such file",
+    line: "kube-proxy --config none.yaml",
+    code: 1,
+    stderr: /failed complete: Cannot read .+none\.yaml.+: no such file/,
+  },
+  {
+    name: "run: unknown gate",
+    line: "kube-proxy --feature-gates=Nope=true",
+    code: 1,
+    stderr: /unrecognized feature gate: Nope/,
+  },
+  {
+    name: "write-config-to",
+    line: "kube-proxy --write-config-to=out.yaml --proxy-mode=nftables && cat out.yaml",
+    code: 0,
+    stdout: /^# Served by .*\napiVersion: .*\/v1alpha2\n/,
+    stderr: /"Wrote configuration"/,
+  },
+  {
+    name: "write-config-to, the old version",
+    line: "kube-proxy --write-config-to=- --write-config-version=v1alpha1",
+    code: 0,
+    stdout: /^apiVersion: .*\/v1alpha1\n/,
+    stderr: /"Wrote configuration"/,
+  },
+  {
+    name: "write-config-to a device",
+    line: "kube-proxy --write-config-to=/dev/null && test -c /dev/null",
+    code: 0,
+    stderr: /"Wrote configuration"/,
+  },
+  {
+    name: "config validate: an invalid file",
+    line: "kube-proxy config validate broken.yaml",
+    code: 1,
+    stdout: /2 errors/,
+  },
+  {
+    name: "config validate: a file that cannot be read",
+    line: "kube-proxy config validate none.yaml",
+    code: 2,
+    stderr: /no such file/,
+  },
+  {
+    name: "config validate: closed stdin",
+    line: "kube-proxy config validate - <&-",
+    code: 1,
+    stdout: /there is no configuration here/,
+  },
+  {
+    name: "config convert: an invalid file",
+    line: "kube-proxy config convert broken.yaml",
+    code: 1,
+    stderr: /oomScoreAdj/,
+  },
+  {
+    name: "config convert: loss allowed",
+    line: "kube-proxy config convert lossy.yaml",
+    code: 0,
+    stdout: /v1alpha1/,
+    stderr: /minSyncPeriod/,
+  },
+  {
+    name: "config convert: loss forbidden",
+    line: "kube-proxy config convert lossy.yaml --fail-on-loss",
+    code: 1,
+    stderr: /lost/,
+  },
+  {
+    name: "whoever reads stdout goes away",
+    line: "kube-proxy config schema | true; exit ${PIPESTATUS[0]}",
+    code: 141,
+  },
+  { name: "stdout is closed", line: "kube-proxy config schema >&-; [ $? -le 141 ]", code: 0 },
+  { name: "stderr is closed", line: "kube-proxy confg 2>&-", code: 2 },
+  {
+    name: "the disk is full",
+    line: "kube-proxy config schema > /dev/full",
+    code: 1,
+    stderr: /^Error: .*No space left.*\n$/,
+  },
+];
+
+Deno.test("the program ends with the right exit code and a sentence", async (t) => {
+  const directory = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${directory}/broken.yaml`, broken);
+    await Deno.writeTextFile(`${directory}/lossy.yaml`, lossy);
+    for (const { name, line, code, stdout = /^/, stderr = /^$/ } of rows) {
+      await t.step(name, async () => {
+        const ran = await shell(line, directory);
+        assert.match(ran.stderr, stderr);
+        assert.match(ran.stdout, stdout);
+        assert.equal(ran.code, code, ran.stderr);
+        assert.doesNotMatch(ran.stderr, /^ +at .*:\d+:\d+|Stack backtrace|panicked/m);
+      });
+    }
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
