@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { MalformedMessageError, Reader, TextCache } from "../../../../lib/kube/protobuf/reader.ts";
+import { message } from "../../../fakes/protobuf_writer.ts";
+
+function only(value: number | bigint | string): Reader {
+  const reader = new Reader(message([[1, value]]), new TextCache());
+  assert.equal(reader.next(reader.length), 1);
+  return reader;
+}
+
+for (const value of [0, 1, 127, 128, 65_535, 2 ** 31 - 1, -1, -(2 ** 31)]) {
+  Deno.test(`Reader.int32() reads ${value}`, () => assert.equal(only(value).int32(), value));
+}
+
+for (const value of [0, 1_795_006_265, 2 ** 53 - 1, -1]) {
+  Deno.test(`Reader.int64() reads ${value}`, () => assert.equal(only(value).int64(), value));
+}
+
+for (const text of ["", "a", "node-1", "x".repeat(500), "größer ✓", "ü".repeat(100)]) {
+  const shown = text.length > 20 ? `${text.slice(0, 20)}...` : text;
+  Deno.test(`Reader reads "${shown}" as text, shared or not`, () => {
+    assert.equal(only(text).text(), text);
+    assert.equal(only(text).sharedText(), text);
+  });
+}
+
+Deno.test("Reader refuses a value of another wire type", () => {
+  assert.throws(() => only(1).text(), MalformedMessageError);
+  assert.throws(() => only("text").int32(), MalformedMessageError);
+});
+
+Deno.test("Reader refuses numbers that never end", () => {
+  const reader = new Reader(new Uint8Array(20).fill(0xff), new TextCache());
+  assert.throws(() => reader.next(reader.length), MalformedMessageError);
+});
+
+Deno.test("TextCache tells texts of one hash apart", () => {
+  const cache = new TextCache();
+  const texts = Array.from({ length: 20_000 }, (_, i) => `node-${i}`);
+  for (const text of texts) {
+    const bytes = new TextEncoder().encode(text);
+    assert.equal(cache.text(bytes, { start: 0, end: bytes.length }), text);
+  }
+});
