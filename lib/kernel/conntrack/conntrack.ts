@@ -16,7 +16,7 @@ export interface Flow {
   readonly protocol: number;
   readonly original: FlowTuple;
   readonly reply: FlowTuple;
-  /** The kernel's number of this very entry: another one with the same addresses has another. */
+  /** The kernel's number of this entry: one that takes its place later has, as a rule, another. */
   readonly id: number;
   /** 0 unless somebody separates connections by zones. */
   readonly zone: number;

@@ -46,17 +46,26 @@ export function conntrackHeader(family: IpFamily): Uint8Array {
 }
 
 /**
- * Writes a filter for DUMP and DELETE. The tuple comes with it always: a kernel that does not know
+ * Whether the kernel can be asked for exactly this. Up to 6.18 at least it compares IPv6 addresses the
+ * wrong way round (`!ipv6_addr_cmp` in ctnetlink_filter_match_tuple): a filter by one selects every
+ * entry but those that were meant. So it is never given one.
+ */
+export function isExactInKernel(filter: FlowFilter): boolean {
+  return filter.family === "IPv4" || filter.destination === undefined;
+}
+
+/**
+ * Writes a filter for DUMP and DELETE; one that is not exact in the kernel selects more, never less.
+ * The tuple comes with it always: a kernel that does not know
  * CTA_FILTER then refuses to delete by a tuple that is not whole, instead of emptying the table.
  */
 export function writeFilter(writer: MessageWriter, filter: FlowFilter): void {
   let flags: number = FilterFlag.protocol;
   const tuple = writer.beginNested(Attribute.tupleOriginal);
-  if (filter.destination !== undefined) {
+  if (filter.destination !== undefined && isExactInKernel(filter)) {
     flags |= FilterFlag.destination;
     const ip = writer.beginNested(Tuple.ip);
-    const type = filter.family === "IPv4" ? Ip.v4Destination : Ip.v6Destination;
-    writer.raw(type, addressBytes(filter.destination));
+    writer.raw(Ip.v4Destination, addressBytes(filter.destination));
     writer.endNested(ip);
   }
   const protocol = writer.beginNested(Tuple.protocol);

@@ -27,6 +27,7 @@ import {
 import {
   conntrackHeader,
   ConntrackMessage,
+  isExactInKernel,
   readFlow,
   readUsage,
   writeFilter,
@@ -48,42 +49,21 @@ const REMOVE_OP = "remove connections";
 export class NetlinkConntrack implements Conntrack {
   async list(filter: FlowFilter, options: ListFlowsOptions = {}): Promise<FlowListing> {
     using socket = openSocket();
-    let flows: readonly Flow[] = [];
-    for (let attempt = 1; attempt <= LIST_ATTEMPTS; attempt++) {
-      const found = await listOnce(socket, filter, options);
-      if (!found.torn) return { flows: found.flows, complete: true };
-      flows = found.flows;
-    }
-    return { flows, complete: false };
+    return await listAll(socket, filter, options);
   }
 
   async remove(flows: readonly Flow[], signal?: AbortSignal): Promise<number> {
     if (flows.length === 0) return 0;
     using socket = openSocket();
-    let removed = 0;
-    for (let at = 0; at < flows.length; at += REMOVALS_AT_ONCE) {
-      signal?.throwIfAborted();
-      if (at > 0) await nextTurn();
-      removed += removeSome(socket, flows.slice(at, at + REMOVALS_AT_ONCE));
-    }
-    return removed;
+    return await removeAll(socket, flows, signal);
   }
 
   async removeMatching(filter: FlowFilter, signal?: AbortSignal): Promise<void> {
-    try {
-      using socket = openSocket();
-      transact(socket, {
-        op: REMOVE_OP,
-        type: ConntrackMessage.delete,
-        family: conntrackHeader(filter.family),
-        attributes: (writer) => writeFilter(writer, filter),
-      });
-    } catch (error) {
-      // A kernel without CTA_FILTER wants a whole tuple, or none.
-      if (!hasErrno(error, Errno.EINVAL) && !hasErrno(error, Errno.EOPNOTSUPP)) throw error;
-      const { flows } = await this.list(filter, signal && { signal });
-      await this.remove(flows, signal);
-    }
+    // One socket for all steps: a later one could open in another namespace.
+    using socket = openSocket();
+    if (isExactInKernel(filter) && removeByFilter(socket, filter)) return;
+    const { flows } = await listAll(socket, filter, signal ? { signal } : {});
+    await removeAll(socket, flows, signal);
   }
 
   // Async so that a refusal is a rejection, as it is everywhere else.
@@ -96,6 +76,50 @@ export class NetlinkConntrack implements Conntrack {
       family: conntrackHeader("IPv4"),
     });
     return readUsage(replies);
+  }
+}
+
+async function listAll(
+  socket: NetlinkSocket,
+  filter: FlowFilter,
+  options: ListFlowsOptions,
+): Promise<FlowListing> {
+  let flows: readonly Flow[] = [];
+  for (let attempt = 1; attempt <= LIST_ATTEMPTS; attempt++) {
+    const found = await listOnce(socket, filter, options);
+    if (!found.torn) return { flows: found.flows, complete: true };
+    flows = found.flows;
+  }
+  return { flows, complete: false };
+}
+
+async function removeAll(
+  socket: NetlinkSocket,
+  flows: readonly Flow[],
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let removed = 0;
+  for (let at = 0; at < flows.length; at += REMOVALS_AT_ONCE) {
+    signal?.throwIfAborted();
+    if (at > 0) await nextTurn();
+    removed += removeSome(socket, flows.slice(at, at + REMOVALS_AT_ONCE));
+  }
+  return removed;
+}
+
+/** False where the kernel does not know filters (CTA_FILTER): it then wants a whole tuple, or none. */
+function removeByFilter(socket: NetlinkSocket, filter: FlowFilter): boolean {
+  try {
+    transact(socket, {
+      op: REMOVE_OP,
+      type: ConntrackMessage.delete,
+      family: conntrackHeader(filter.family),
+      attributes: (writer) => writeFilter(writer, filter),
+    });
+    return true;
+  } catch (error) {
+    if (hasErrno(error, Errno.EINVAL) || hasErrno(error, Errno.EOPNOTSUPP)) return false;
+    throw error;
   }
 }
 
@@ -125,7 +149,7 @@ async function listOnce(
       else if (message.type === MessageType.done) return { flows, torn: isTorn(message) || torn };
       else {
         const flow = readFlow(message);
-        // Kernels without CTA_FILTER in dumps send everything.
+        // Kernels without CTA_FILTER in dumps send everything, and some filters are wider.
         if (flow && filterSelects(filter, flow) && (wanted?.(flow) ?? true)) flows.push(flow);
       }
     }

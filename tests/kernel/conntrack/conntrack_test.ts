@@ -131,17 +131,34 @@ Deno.test("NetlinkConntrack removes exactly the given entries and counts those t
     assert.equal(await remove([]), 0);
   }));
 
-Deno.test("NetlinkConntrack does not remove a new entry with the addresses of an old one", () =>
+Deno.test("NetlinkConntrack does not remove another entry with the same addresses", () =>
   withOwnNamespace(async (namespace) => {
     const conntrack = new NetlinkConntrack();
-    const entry = { ...dns, client: "10.128.0.5", clientPort: 4000 };
-    const udp = { family: "IPv4", protocol: 17 } as const;
-    await insert(namespace, entry);
-    const old = await listed(namespace, conntrack, udp);
-    await namespace.run("conntrack", "-D", "-p", "udp");
-    await insert(namespace, { ...entry, endpoint: "10.128.1.10" });
-    assert.equal(await namespace.inside(() => conntrack.remove(old)), 0);
+    await insert(namespace, { ...dns, client: "10.128.0.5", clientPort: 4000 });
+    const flows = await listed(namespace, conntrack, { family: "IPv4", protocol: 17 });
+    const others = flows.map((flow) => ({ ...flow, id: (flow.id ^ 1) >>> 0 }));
+    assert.equal(await namespace.inside(() => conntrack.remove(others)), 0);
     assert.equal((await oracle(namespace, "ipv4", "udp")).length, 1);
+  }));
+
+Deno.test("NetlinkConntrack finds by IPv6 address, which the kernel compares the wrong way round", () =>
+  withOwnNamespace(async (namespace) => {
+    await fill(namespace);
+    const other = "fd00:172:30::b";
+    await insert(namespace, {
+      ...dns6,
+      destination: other,
+      client: "fd00:10:128::6",
+      clientPort: 4000,
+    });
+    const conntrack = new NetlinkConntrack();
+    const filter = { family: "IPv6", protocol: 17, destination: other } as const;
+    const flows = await listed(namespace, conntrack, filter);
+    assert.deepEqual(flows.map(({ original }) => original.destination), [other]);
+    await namespace.inside(() => conntrack.removeMatching(filter));
+    const left = await oracle(namespace, "ipv6", "udp");
+    assert.equal(left.length, 4);
+    assert.ok(left.every((line) => !line.includes(other)));
   }));
 
 Deno.test("NetlinkConntrack removes what a filter selects and nothing else", () =>

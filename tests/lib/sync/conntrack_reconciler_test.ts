@@ -99,11 +99,23 @@ Deno.test("ConntrackReconciler works with a part of the table when it gets no mo
 });
 
 Deno.test("ConntrackReconciler leaves flows of Services that did not change alone", async () => {
-  const table = tableWith(["172.30.0.11", 8125, "10.128.0.9:8125"]);
+  const table = new FakeConntrack();
   const reconciler = new ConntrackReconciler("IPv4", table);
   const ports = mapOf(dns, statsd);
+  reconciler.note(new Set(ports.keys()), ports, { endpointsChanged: true });
+  await reconciler.reconcile(never);
+  for (const flow of tableWith(["172.30.0.11", 8125, "10.128.0.9:8125"]).flows) table.add(flow);
   reconciler.note(new Set([dns.key]), ports, { endpointsChanged: true });
   assert.equal((await reconciler.reconcile(never)).removed, 0);
   reconciler.note(new Set([statsd.key]), ports, { endpointsChanged: true });
   assert.equal((await reconciler.reconcile(never)).removed, 1);
+});
+
+Deno.test("ConntrackReconciler forgets a Service that went before its flows were looked at", async () => {
+  const table = tableWith(["172.30.0.10", 53, "10.128.0.9:53"]);
+  const reconciler = new ConntrackReconciler("IPv4", table);
+  reconciler.note(new Set([dns.key]), mapOf(dns), { endpointsChanged: false });
+  reconciler.note(new Set([dns.key]), mapOf(), { endpointsChanged: true });
+  assert.equal((await reconciler.reconcile(never)).removed, 0);
+  assert.equal(table.flows.length, 1);
 });

@@ -95,7 +95,12 @@ const filters: readonly {
   {
     name: "an address",
     flags: 0x0a,
-    filter: { family: "IPv6", protocol: 17, destination: "fd00:172:30::a" },
+    filter: { family: "IPv4", protocol: 17, destination: "172.30.0.10" },
+  },
+  {
+    name: "a port alone of an IPv6 address and port",
+    flags: 0x28,
+    filter: { family: "IPv6", protocol: 17, destination: "fd00:172:30::a", destinationPort: 53 },
   },
   {
     name: "an address and a port",
