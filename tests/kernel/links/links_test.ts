@@ -113,9 +113,26 @@ Deno.test("NetlinkLinks hears of every address that comes and goes, and stops wh
         await namespace.run("ip", "addr", "del", `${ip}/24`, "dev", "v0");
         await gone;
       }
+      const parked = changes.next();
+      clearTimeout(deadline);
+      stop.abort();
+      assert.equal(await within(5000, parked.then(({ done }) => done)), true);
     } finally {
       clearTimeout(deadline);
       stop.abort();
     }
-    while (!(await changes.next()).done);
   }));
+
+/** The promise's value, or a rejection when it takes longer. */
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new Error(`no end within ${milliseconds} ms`)),
+    milliseconds,
+  );
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
