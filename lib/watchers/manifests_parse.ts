@@ -63,26 +63,78 @@ function parseYaml(text: string, source: string): ParsedText {
   const documents: ManifestDocument[] = [];
   const problems: TextProblem[] = [];
   for (const part of yamlParts(text)) {
-    const start = { line: part.line, column: 1 };
-    const limits = { tokens: Infinity, nodes: Infinity };
-    for (const { root, problems: found } of readYaml(part.text, { source, start, limits })) {
-      problems.push(...found.map(({ place, message }) => ({
-        line: place.line,
-        column: place.column,
-        message,
-      })));
-      if (root === undefined) continue;
-      for (const { key, place } of duplicatesIn(root)) {
-        const message = `the key "${key}" is there twice`;
-        problems.push({ line: place.line, column: place.column, message });
-      }
-      const value = plainValue(root);
-      // An empty document, such as the one before a leading `---`, is nothing.
-      if (value === null) continue;
-      documents.push(...openList({ value, placeOf: yamlPlaces(part, source) }));
+    const items = readYamlList(part, source);
+    if (items) {
+      documents.push(...items);
+      continue;
     }
+    const read = readYamlPart(part, source);
+    problems.push(...read.problems);
+    documents.push(...read.documents.flatMap(openList));
   }
   return problems.length > 0 ? { kind: "broken", problems } : { kind: "documents", documents };
+}
+
+interface ReadPart {
+  readonly documents: readonly ManifestDocument[];
+  readonly problems: readonly TextProblem[];
+}
+
+function readYamlPart(part: YamlPart, source: string): ReadPart {
+  const documents: ManifestDocument[] = [];
+  const problems: TextProblem[] = [];
+  const start = { line: part.line, column: 1 };
+  const limits = { tokens: Infinity, nodes: Infinity };
+  for (const { root, problems: found } of readYaml(part.text, { source, start, limits })) {
+    for (const { place, message } of found) problems.push({ ...placeOnly(place), message });
+    if (root === undefined) continue;
+    for (const { key, place } of duplicatesIn(root)) {
+      problems.push({ ...placeOnly(place), message: `the key "${key}" is there twice` });
+    }
+    const value = plainValue(root);
+    // An empty document, such as the one before a leading `---`, is nothing.
+    if (value !== null) documents.push({ value, placeOf: yamlPlaces(part, source) });
+  }
+  return { documents, problems };
+}
+
+function placeOnly({ line, column }: TextPlace): TextPlace {
+  return { line, column };
+}
+
+/**
+ * The items of a list as `kubectl get -o yaml` prints it, each read for itself: the tree of ten
+ * thousand objects at once does not fit into memory. Undefined for any other text, and when something
+ * is wrong or refers to another item: then the text is read as a whole.
+ */
+function readYamlList(part: YamlPart, source: string): readonly ManifestDocument[] | undefined {
+  const header = /^items:[ \t]*\r?\n(?=- )/m.exec(part.text);
+  if (!header) return undefined;
+  const from = header.index + header[0].length;
+  const nextKey = /^[^\s#-]/gm;
+  nextKey.lastIndex = from;
+  const end = nextKey.exec(part.text)?.index ?? part.text.length;
+  const frame = part.text.slice(0, header.index) + part.text.slice(end);
+  const around = readYamlPart({ text: frame, line: part.line }, source);
+  const list = around.documents[0]?.value;
+  if (around.problems.length > 0 || around.documents.length !== 1 || !isList(list)) {
+    return undefined;
+  }
+  const documents: ManifestDocument[] = [];
+  let line = part.line + lineBreaks(part.text.slice(0, from));
+  for (const item of part.text.slice(from, end).split(/^(?=- )/m)) {
+    // Without its dash the item is a document that is indented, in the same columns.
+    const read = readYamlPart({ text: ` ${item.slice(1)}`, line }, source);
+    if (read.problems.length > 0 || read.documents.length !== 1) return undefined;
+    const [{ value, placeOf }] = read.documents;
+    documents.push({ value: withKindOf(value, list), placeOf });
+    line += lineBreaks(item);
+  }
+  return documents;
+}
+
+function lineBreaks(text: string): number {
+  return text.split("\n").length - 1;
 }
 
 function* duplicatesIn(node: YamlNode): Iterable<Duplicate> {
@@ -106,7 +158,7 @@ function* yamlParts(text: string): Iterable<YamlPart> {
     const part = text.slice(start, separator.index);
     if (/^%/m.test(part)) continue; // Directives belong to the document behind the separator.
     yield { text: part, line };
-    line += part.split("\n").length - 1;
+    line += lineBreaks(part);
     start = separator.index;
   }
   if (start < text.length) yield { text: text.slice(start), line };
@@ -136,20 +188,24 @@ function placeInYaml(root: YamlNode, path: JsonPath): TextPlace {
   return { line: node.place.line, column: node.place.column };
 }
 
-/** Items of a typed list carry no kind of their own: the list's tells it. */
 function openList(document: ManifestDocument): readonly ManifestDocument[] {
   const { value, placeOf } = document;
-  if (!isJsonObject(value) || typeof value.kind !== "string" || !value.kind.endsWith("List")) {
-    return [document];
-  }
+  if (!isList(value)) return [document];
   const items: readonly unknown[] = Array.isArray(value.items) ? value.items : [];
   return items.map((item, index) => ({
-    value: withKindOf(item, value, value.kind === "List" ? "" : String(value.kind).slice(0, -4)),
+    value: withKindOf(item, value),
     placeOf: (path: JsonPath) => placeOf(["items", index, ...path]),
   }));
 }
 
-function withKindOf(item: unknown, list: JsonObject, kind: string): unknown {
-  if (kind === "" || !isJsonObject(item) || item.kind !== undefined) return item;
-  return { ...item, apiVersion: list.apiVersion, kind };
+type ListObject = JsonObject & { readonly kind: string };
+
+function isList(value: unknown): value is ListObject {
+  return isJsonObject(value) && typeof value.kind === "string" && value.kind.endsWith("List");
+}
+
+/** Items of a typed list carry no kind of their own: the list's tells it. */
+function withKindOf(item: unknown, { kind, apiVersion }: ListObject): unknown {
+  if (kind === "List" || !isJsonObject(item) || item.kind !== undefined) return item;
+  return { ...item, apiVersion, kind: kind.slice(0, -"List".length) };
 }

@@ -63,6 +63,21 @@ Deno.test("loadManifest() reads a YAML list and flow style", () => {
   assert.deepEqual(namesIn(flow), ["Namespace/shop"]);
 });
 
+Deno.test("loadManifest() reads a list as kubectl prints it, and tells the places in it", () => {
+  const item = (name: string, port: string) =>
+    `- apiVersion: v1\n  kind: Service\n  metadata:\n    name: ${name}\n  spec:\n    clusterIP: 172.30.0.1\n    ports:\n    - port: ${port}\n`;
+  const list = (...items: string[]) =>
+    `apiVersion: v1\nitems:\n${items.join("")}kind: List\nmetadata:\n  resourceVersion: ""\n`;
+  const names = ["Service/default/web", "Service/default/api"];
+  assert.deepEqual(namesIn(list(item("web", "80"), item("api", "81"))), names);
+  assert.deepEqual(namesIn(list(item("web", "&p 80"), item("api", "*p"))), names);
+  assert.deepEqual(sentences(list(item("web", "80"), item("api", "0"))), [
+    'Cannot use manifest "a.yaml:18:13": Service api: spec.ports[0].port must be between 1 and 65535, not 0',
+  ]);
+  const [broken] = sentences(list(item("web", "80"), item("api", "[")));
+  assert.match(broken, /a\.yaml:\d+:\d+"/);
+});
+
 Deno.test("loadManifest() counts kinds that a proxy does not read", () => {
   const loaded = load(
     `${service}---\napiVersion: v1\nkind: Pod\n---\napiVersion: apps/v1\nkind: Deployment\n---\napiVersion: v1\nkind: Pod\n`,
