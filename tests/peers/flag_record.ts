@@ -10,10 +10,17 @@ export interface FlagRecord {
   readonly said?: string;
 }
 
+/** The lines `FLAG: --name="value"` without their head, sorted by name. */
+export interface FlagDump {
+  readonly args: readonly string[];
+  readonly flags: readonly string[];
+}
+
 export interface RecordedFlags {
   /** As it prints its version. */
   readonly program: string;
   readonly date: string;
+  readonly dumps: readonly FlagDump[];
   readonly records: readonly FlagRecord[];
 }
 
