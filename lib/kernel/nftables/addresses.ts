@@ -52,10 +52,9 @@ export function readAddress(bytes: Uint8Array, at: number, length: number): stri
 
 /** The prefix length when `first` to `last` is a CIDR (the full length for a single address), else -1. */
 export function prefixLengthOf(first: Uint8Array, last: Uint8Array): number {
-  let length = 0;
   let i = 0;
   while (i < first.length && first[i] === last[i]) i++;
-  length = i * 8;
+  const length = i * 8;
   if (i === first.length) return length;
   const hostBits = first[i] ^ last[i];
   // The differing bits must be the low ones, all 0 in the first address and all 1 in the last.

@@ -3,7 +3,7 @@ import { Errno } from "../errno.ts";
 import { deepEqual } from "../../base/deep_equal.ts";
 import { elementKey } from "./elements.ts";
 import { keyToDelete, overlapErrno } from "./fake_intervals.ts";
-import { lowerRule, selectorType } from "./lower_rule.ts";
+import { lowerRule } from "./lower_rule.ts";
 import type {
   NftChain,
   NftElement,
@@ -15,6 +15,7 @@ import type {
   NftTable,
   NftVerdict,
 } from "./operations.ts";
+import { selectorType } from "./selectors.ts";
 import { elementText } from "./text.ts";
 
 /** A chain with its rules. */

@@ -2,9 +2,8 @@
  * Keys and values between `NftField` and bytes. Fields of a concatenation are padded to 4 bytes each;
  * a single field is not padded. `index` is the one number in host order (little-endian here).
  */
-import { readAddress, writeAddress, writeAddressRange } from "./addresses.ts";
+import { prefixLengthOf, readAddress, writeAddress, writeAddressRange } from "./addresses.ts";
 import { familyFacts } from "./family.ts";
-import { prefixLengthOf } from "./addresses.ts";
 import type { NftFamily, NftField, NftFieldType } from "./operations.ts";
 import { TypeId } from "./wire.ts";
 

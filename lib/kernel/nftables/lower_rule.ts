@@ -5,7 +5,6 @@
  */
 import { assertNever } from "../../base/assert_never.ts";
 import {
-  type AnonymousElement,
   type AnonymousSet,
   CmpOp,
   CtKey,
@@ -16,25 +15,16 @@ import {
   type Register,
   RejectType,
 } from "./expressions.ts";
-import { compareBytes, increment } from "./bytes.ts";
 import { type FamilyFacts, familyFacts } from "./family.ts";
 import { fieldLayout, writeFields } from "./fields.ts";
-import { haveIntervals, type LiteralRange, literalRanges } from "./literals.ts";
-import type {
-  NftFamily,
-  NftField,
-  NftFieldType,
-  NftRule,
-  NftSelector,
-  NftStatement,
-  NftVerdict,
-} from "./operations.ts";
+import { lowerLiteralMatch } from "./lower_literals.ts";
+import type { NftFamily, NftRule, NftStatement, NftVerdict } from "./operations.ts";
+import { load, registerAt } from "./selectors.ts";
 
 const CT_STATE_NEW = 8;
 const CT_STATUS_DNAT = 0x20;
 const RTN_LOCAL = 2;
 const INTERFACE_NAME_BYTES = 16;
-const TRANSPORT_DPORT = { base: "transport", offset: 2, length: 2 } as const;
 const TCP = Uint8Array.of(6);
 
 /** The rule's expressions in order. Throws for a statement that cannot be said. */
@@ -44,21 +34,6 @@ export function lowerRule(rule: NftRule, family: NftFamily): readonly Expression
     const before = rule.statements.slice(0, i);
     return lowerStatement(statement, { facts, before });
   });
-}
-
-/** The field type that a selector yields. */
-export function selectorType(selector: NftSelector): NftFieldType {
-  switch (selector) {
-    case "saddr":
-    case "daddr":
-      return "addr";
-    case "l4proto":
-      return "inet_proto";
-    case "dport":
-      return "inet_service";
-    default:
-      return "index";
-  }
 }
 
 /** Whether the statement lets TCP through and nothing else. */
@@ -140,41 +115,6 @@ function lowerMatch(
     : lowerLiteralMatch(statement.select, statement.in.values, { facts, not });
 }
 
-/** Loads the selectors side by side, each at a multiple of 4 bytes. */
-function load(select: readonly NftSelector[], facts: FamilyFacts): Expression[] {
-  let offset = 0;
-  return select.map((selector) => {
-    const into = registerAt(offset);
-    const isAddress = selector === "saddr" || selector === "daddr";
-    offset += isAddress ? facts.addressBytes : 4;
-    return loadOne(selector, { into, facts });
-  });
-}
-
-function loadOne(
-  selector: NftSelector,
-  { into, facts }: { readonly into: Register; readonly facts: FamilyFacts },
-): Expression {
-  switch (selector) {
-    case "saddr":
-    case "daddr": {
-      const offset = selector === "saddr" ? facts.saddrOffset : facts.daddrOffset;
-      return { kind: "payload", base: "network", offset, length: facts.addressBytes, into };
-    }
-    case "l4proto":
-      return { kind: "meta", key: MetaKey.l4proto, into };
-    case "dport":
-      return { kind: "payload", ...TRANSPORT_DPORT, into };
-    default:
-      return { kind: "numgen", modulus: selector.numgenModulus, into };
-  }
-}
-
-/** The register that starts so many bytes behind register 1. */
-function registerAt(offset: number): Register {
-  return offset % 16 === 0 ? 1 + offset / 16 : 8 + offset / 4;
-}
-
 function lookupNamed(
   name: string,
   { into, not = false }: { readonly into?: Register; readonly not?: boolean },
@@ -200,78 +140,6 @@ function changeMark(mask: number, xor: number): Expression[] {
     { kind: "bitwise", from: 1, into: 1, mask: u32(mask), xor: u32(xor) },
     { kind: "meta-set", key: MetaKey.mark, from: 1 },
   ];
-}
-
-function lowerLiteralMatch(
-  select: readonly NftSelector[],
-  values: readonly NftField[],
-  { facts, not }: { readonly facts: FamilyFacts; readonly not: boolean },
-): Expression[] {
-  const [selector] = select;
-  const field = selectorType(selector);
-  if (select.length !== 1 || field === "index") {
-    throw new TypeError("Cannot encode rule: literal values take one selector of the packet");
-  }
-  const layout = fieldLayout([field], facts.name);
-  const ranges = literalRanges(layout, values);
-  const loaded = loadOne(selector, { into: 1, facts });
-  if (ranges.length === 1) return compareWithRange(loaded, ranges[0], not);
-  const set: AnonymousSet = {
-    keyField: field,
-    keyTypeId: layout.typeId,
-    keyBytes: layout.bytes,
-    isVerdictMap: false,
-    ...(haveIntervals(ranges)
-      ? { interval: true, elements: ranges.flatMap(intervalElements) }
-      : { interval: false, elements: ranges.map(({ first }) => ({ key: first })) }),
-  };
-  return [loaded, { kind: "lookup", target: { kind: "anonymous", set }, from: 1, not }];
-}
-
-/** One value: compared whole, by its leading bytes, by a mask, or (no CIDR) by both bounds. */
-function compareWithRange(loaded: Expression, range: LiteralRange, not: boolean): Expression[] {
-  const { first, last } = range;
-  if (compareBytes(first, last) === 0) return [loaded, cmp(not, first)];
-  const mask = first.map((byte, i) => ~(byte ^ last[i]) & 0xff);
-  const isPrefix = first.every((byte, i) => (byte & ~mask[i] & 0xff) === 0) &&
-    last.every((byte, i) => (byte & ~mask[i] & 0xff) === (~mask[i] & 0xff)) &&
-    isPrefixMask(mask);
-  if (!isPrefix) return compareBounds(loaded, range, not);
-  const wholeBytes = mask.findIndex((byte) => byte !== 0xff);
-  const isWhole = wholeBytes > 0 && mask[wholeBytes] === 0;
-  if (isWhole && loaded.kind === "payload") {
-    return [{ ...loaded, length: wholeBytes }, cmp(not, first.slice(0, wholeBytes))];
-  }
-  const xor = new Uint8Array(mask.length);
-  return [loaded, { kind: "bitwise", from: 1, into: 1, mask, xor }, cmp(not, first)];
-}
-
-function compareBounds(loaded: Expression, range: LiteralRange, not: boolean): Expression[] {
-  if (not) return [loaded, { kind: "range-not", from: 1, first: range.first, last: range.last }];
-  return [
-    loaded,
-    { kind: "cmp", op: CmpOp.gte, from: 1, data: range.first },
-    { kind: "cmp", op: CmpOp.lte, from: 1, data: range.last },
-  ];
-}
-
-/** Ones, then zeroes. */
-function isPrefixMask(mask: Uint8Array): boolean {
-  let ended = false;
-  for (const byte of mask) {
-    if (ended && byte !== 0) return false;
-    const hostBits = ~byte & 0xff;
-    if ((hostBits & (hostBits + 1)) !== 0) return false;
-    if (byte !== 0xff) ended = true;
-  }
-  return true;
-}
-
-/** A start element and, unless the interval reaches the highest address, one behind its end. */
-function intervalElements({ first, last }: LiteralRange): AnonymousElement[] {
-  const end = last.slice();
-  if (!increment(end)) return [{ key: first, isOpen: true }];
-  return [{ key: first }, { key: end, isEnd: true }];
 }
 
 function lowerRandomVerdict(verdicts: readonly NftVerdict[], family: NftFamily): Expression[] {

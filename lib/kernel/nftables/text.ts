@@ -6,7 +6,6 @@ import { assertNever } from "../../base/assert_never.ts";
 import { familyFacts } from "./family.ts";
 import { fieldLayout } from "./fields.ts";
 import { literalField, literalRanges } from "./literals.ts";
-import { selectorType } from "./lower_rule.ts";
 import type {
   NftChain,
   NftElement,
@@ -21,6 +20,7 @@ import type {
   NftTable,
   NftVerdict,
 } from "./operations.ts";
+import { selectorType } from "./selectors.ts";
 import { needsTypeof, typeofModulus } from "./user_data.ts";
 
 /** One line for each operation (element lists of any length on one line each), a newline at the end. */
