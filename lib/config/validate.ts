@@ -84,7 +84,7 @@ function checkFields(configuration: ProxyConfiguration, options: ValidateOptions
 }
 
 /** Upstream looks at the iptables section in every mode, and at the others in their own alone. */
-function isIdle(path: string, mode: string): boolean {
+export function isIdle(path: string, mode: string): boolean {
   const [section] = path.split(".");
   if (section === "iptables" || !isModeSection(section)) return false;
   return modeConfigs[section].mode !== mode;

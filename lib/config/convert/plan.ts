@@ -4,7 +4,7 @@
  * types, defaults and rules.
  */
 import * as z from "zod";
-import { assemble, isUnset } from "../assemble.ts";
+import { isUnset } from "../assemble.ts";
 import type { Given } from "../decode.ts";
 import type { ConfigVersion } from "../documents.ts";
 import { internalDefaults, type ProxyConfiguration } from "../internal.ts";
@@ -12,6 +12,7 @@ import { showValue } from "../problem.ts";
 import { type Row, valueAt } from "../tables.ts";
 import { v1alpha1Table } from "../v1alpha1/fields.ts";
 import { v1alpha2Table } from "../v1alpha2/table.ts";
+import { isIdle } from "../validate.ts";
 
 export type StepKind = "kept" | "moved" | "default made explicit" | "dropped" | "lost";
 
@@ -53,9 +54,12 @@ export function planToV1alpha2(
   }
   const present = new Set([...fields.values()].flat().map(({ to }) => to));
   const added = v1alpha2Table.rows.flatMap((row) =>
-    present.has(row.path) ? [] : newDefault(row, input, options.adoptNewDefaults)
+    present.has(row.path) ? [] : [
+      ...newDefault(row, input, options.adoptNewDefaults),
+      ...addressOfFamily(row, input.configuration),
+    ]
   );
-  return { fields, added: [...added, ...addressesOfFamily(input, present)] };
+  return { fields, added };
 }
 
 /** v1alpha2 → v1alpha1. What that cannot say is lost, and named. */
@@ -103,7 +107,10 @@ function upgrade(given: Given, configuration: ProxyConfiguration, adopt: boolean
   if (isEmptyList(value) && row.field.type !== target.field.type) {
     return [drop(given, "it overrides nothing")];
   }
-  const rules = isUnset(given) ? [] : target.field.rules;
+  const address = isUnset(given) ? addressOfFamily(target, configuration) : [];
+  if (address.length > 0) return address.map((step) => ({ ...step, from: given.path }));
+  // What is not idle was checked; an idle section is checked by v1alpha2 alone.
+  const rules = isIdle(row.path, mode) ? target.field.rules : [];
   const breach = rules.flatMap((rule) => rule.check(value))[0];
   if (breach) {
     return [lose(given, `v1alpha2 checks it in every mode: it ${breach.rule}`)];
@@ -144,18 +151,15 @@ function explicitDefault(from: string, row: Row): Step {
   };
 }
 
-/** Where v1alpha1 chose addresses by the family of an address that v1alpha2 does not have. */
-function addressesOfFamily(input: PlanInput, present: ReadonlySet<string>): Step[] {
-  const fresh = assemble({ table: v1alpha2Table, given: new Map(), overrides: new Map() });
-  const { nodeIPOverride } = input.configuration;
-  if (nodeIPOverride.length > 0) return [];
-  return (["healthzBindAddress", "metricsBindAddress"] as const).flatMap((path): Step[] => {
-    const value = input.configuration[path];
-    if (present.has(path) || value === fresh.configuration[path]) return [];
-    const why = "the default of v1alpha1 follows the family of bindAddress";
-    const replacement = { value };
-    return [{ kind: "default made explicit", from: "", to: path, value, why, replacement }];
-  });
+/** v1alpha1 chose an address by the family of another, which v1alpha2 does not have. */
+function addressOfFamily({ path, field }: Row, configuration: ProxyConfiguration): Step[] {
+  const isAddress = path === "healthzBindAddress" || path === "metricsBindAddress";
+  if (!isAddress || configuration.nodeIPOverride.length > 0) return [];
+  const value = configuration[path];
+  if (value === field.default) return [];
+  const why = "the default of v1alpha1 follows the family of bindAddress";
+  const replacement = { value };
+  return [{ kind: "default made explicit", from: "", to: path, value, why, replacement }];
 }
 
 function downgrade(given: Given, configuration: ProxyConfiguration): Step[] {
