@@ -19,7 +19,8 @@ export function clusterStateOf(
   const state = new ClusterState({
     families: ipFamilies,
     nodeName,
-    bindAddress: configuration.nodeIPOverride[0] ?? "",
+    bindAddress: "",
+    nodeIPOverride: configuration.nodeIPOverride,
     masqueradeAll: configuration.linux.masqueradeAll,
     localTraffic: localTrafficOf(configuration),
     nodePortAddresses: configuration.nodePortAddresses,

@@ -7,6 +7,7 @@ import type { MetricsRegistry } from "../../lib/base/metrics.ts";
 import { ProxyHealth } from "../../lib/health/proxy_health.ts";
 import { type HealthCheckService, ServiceHealthServers } from "../../lib/health/service_health.ts";
 import type { LinuxKernel } from "../../lib/kernel/kernel.ts";
+import { applyOomScore } from "../../lib/kernel/oom_score.ts";
 import { FamilySync } from "../../lib/sync/family_sync.ts";
 import { PromSyncMetrics } from "../../lib/sync/sync_metrics.ts";
 import type { ClusterState } from "../../lib/trackers/cluster_state.ts";
@@ -77,8 +78,16 @@ export async function syncOnce(proxy: Proxy): Promise<void> {
 
 /** Keeps everything programmed until the lifetime ends. */
 export async function runForGood(proxy: Proxy): Promise<void> {
-  const { lifetime, metrics, nodeName, options, events, state, kernel } = proxy;
+  const { clock, context, lifetime, metrics, nodeName, options, events, state, kernel } = proxy;
+  const { logger } = context;
   announce(proxy);
+  lifetime.start((signal) =>
+    applyOomScore(
+      options.configuration.linux.oomScoreAdj,
+      { self: kernel.self, clock, logger },
+      signal,
+    )
+  );
   const health = healthOf(proxy);
   registerProgramMetrics(metrics, {
     gates: options.gates,
@@ -86,7 +95,7 @@ export async function runForGood(proxy: Proxy): Promise<void> {
     reportedVersion: options.reportedVersion,
     platform: `linux/${Deno.build.arch === "aarch64" ? "arm64" : "amd64"}`,
   });
-  startServers({ ...proxy, logger: proxy.context.logger, health });
+  startServers({ ...proxy, logger, health });
   for (const file of options.configFiles) {
     lifetime.start(async (signal) => {
       await untilRewritten(file, signal);
@@ -99,7 +108,7 @@ export async function runForGood(proxy: Proxy): Promise<void> {
   }
   const syncs = await familySyncs(proxy, health);
   proxy.setOnChange(() => {
-    tellNotices(proxy.context, state);
+    tellNotices(context, state);
     for (const sync of syncs) sync.request();
   });
   for (const sync of syncs) lifetime.start((signal) => sync.run(signal));

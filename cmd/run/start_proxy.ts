@@ -4,6 +4,7 @@
  */
 import { systemClock } from "../../lib/base/clock.ts";
 import type { IpFamily } from "../../lib/base/ip_family.ts";
+import type { Logger } from "../../lib/base/log.ts";
 import { MetricsRegistry } from "../../lib/base/metrics.ts";
 import { LinuxKernel } from "../../lib/kernel/kernel.ts";
 import { loadRuntime, runnableModes } from "../../lib/writers/registry.ts";
@@ -18,7 +19,9 @@ import { Lifetime } from "./lifetime.ts";
 import { NodeGuard } from "./node.ts";
 import { nodeNameOf } from "./node_name.ts";
 import { type Proxy, renderOnce, runForGood, syncOnce } from "./proxy.ts";
+import { checkSanity } from "./sanity.ts";
 import { openSource } from "./source.ts";
+import { prepareConntrack } from "./start_duties.ts";
 
 /** Runs until the context's signal or a failure; resolves to the exit code. */
 export const startProxy: StartProxy = async (options, context) => {
@@ -28,7 +31,9 @@ export const startProxy: StartProxy = async (options, context) => {
   const lifetime = new Lifetime(context.signal);
   try {
     const proxy = await assemble(options, context, { runtime, kernel, lifetime, startMs });
-    if (proxy) await (options.dryRun ? renderOnce : options.once ? syncOnce : runForGood)(proxy);
+    if (proxy && !options.initOnly) {
+      await (options.dryRun ? renderOnce : options.once ? syncOnce : runForGood)(proxy);
+    }
   } catch (error) {
     lifetime.fail(error);
   }
@@ -85,12 +90,6 @@ async function assemble(
     lifetime,
     env: context.env,
   });
-  const probes = new Map<IpFamily, Promise<Probe>>();
-  const probe = (family: IpFamily) => {
-    const known = probes.get(family) ?? probeOf(family, { runtime, kernel, options });
-    probes.set(family, known);
-    return known;
-  };
   const state = clusterStateOf(options, { nodeName, startMs, kernel });
   const guard = new NodeGuard({
     nodeName,
@@ -110,13 +109,15 @@ async function assemble(
   if (hasNode) await guard.wait(lifetime.signal);
   else await Promise.race([completeness.completed, untilAborted(lifetime.signal)]);
   if (lifetime.signal.aborted) return undefined;
+  if (!options.dryRun) prepareConntrack({ options, kernel, logger });
   const families = await chooseFamilies({
     mode: configuration.mode,
     policy: configuration.ipFamilyPolicy,
     primary: state.nodeIPs.primaryFamily,
     logger,
-    probe,
+    probe: (family) => probeOf(family, { runtime, kernel, options }),
   });
+  tellSanity(options, { state, families, logger });
   return {
     options,
     context,
@@ -135,6 +136,22 @@ async function assemble(
     completeness,
     setOnChange: (listener) => onChange = listener,
   };
+}
+
+function tellSanity(
+  { configuration }: RunOptions,
+  { state, families, logger }: Pick<Proxy, "state" | "families"> & { readonly logger: Logger },
+): void {
+  const { warnings, fatal } = checkSanity({
+    configuration,
+    primary: state.nodeIPs.primaryFamily,
+    dualStack: families.length > 1,
+    podCIDRs: configuration.detectLocalMode === "NodeCIDR" ? state.node?.podCIDRs ?? [] : [],
+  });
+  for (const warning of warnings) {
+    logger.error("Kube-proxy configuration may be incomplete or incorrect", new Error(warning));
+  }
+  if (fatal.length > 0) throw new Error(`Cannot start: ${fatal.join("; ")}`);
 }
 
 interface ProbeParts {
