@@ -22,12 +22,21 @@ export class Committer {
     return this.#written;
   }
 
-  /** One atomic batch; an empty one does nothing. */
+  /** One atomic batch of changes that the table needs; an empty one does nothing. */
   async commit(operations: readonly NftOperation[], signal: AbortSignal): Promise<void> {
     if (operations.length === 0) return;
+    if (!operations.some(isSurelyAChange)) await this.#lookFirst();
     await this.#nftables.commit(this.#table, operations, { signal });
     this.#written += operations.length;
     if (this.#expected !== undefined) this.#expected++;
+  }
+
+  /**
+   * What somebody else added meanwhile the kernel does not add again, and its generation stands still:
+   * to count such a batch would hide their commit. After anybody's commit the table has to be read.
+   */
+  async #lookFirst(): Promise<void> {
+    if (this.#expected !== undefined && await this.isMoved()) this.#expected = undefined;
   }
 
   /** The generation to remember by `agree` once what is read from now on turns out to be right. */
@@ -44,4 +53,9 @@ export class Committer {
   async isMoved(): Promise<boolean> {
     return await this.#nftables.generation() !== this.#expected;
   }
+}
+
+/** The kernel moves its generation for every batch with one of these. */
+function isSurelyAChange({ kind }: NftOperation): boolean {
+  return kind === "add-rule" || kind.startsWith("delete-");
 }

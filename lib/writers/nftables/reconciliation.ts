@@ -134,7 +134,8 @@ export class Reconciliation {
   #unknown(): Batch {
     const batch = new BatchBuilder();
     for (const chain of this.#index.unknownChains()) {
-      if (!this.#start.retired.has(chain)) batch.add({ kind: "flush-chain", chain });
+      const isToBeEmptied = !this.#start.retired.has(chain) && this.#index.hasRules(chain);
+      if (isToBeEmptied) batch.add({ kind: "flush-chain", chain });
       this.inventory.retire(chain, "chain");
     }
     for (const set of this.#index.unknownSets()) this.inventory.retire(set, "set");
@@ -146,7 +147,7 @@ export class Reconciliation {
       inventory: this.inventory,
       view: this.#index,
       wholeSet: (set) => {
-        this.#index.takeRemaining(set);
+        this.#index.settle(set);
         return this.#desired.groups.flat()
           .filter(({ protocol }) => allowSets[protocol] === set)
           .flatMap(allowElements);

@@ -155,6 +155,16 @@ export class TableIndex implements TableView {
     return [...extra, ...ranges];
   }
 
+  /** The set will hold what is wanted, and nothing else. */
+  settle(set: SetName): void {
+    this.takeRemaining(set);
+    this.#sets.get(set)?.missing.clear();
+  }
+
+  hasRules(chain: string): boolean {
+    return this.#content.rules.has(chain);
+  }
+
   /** Chains that nobody asked for, in sorted order. */
   unknownChains(): readonly string[] {
     return [...this.#unknownChains].sort();
