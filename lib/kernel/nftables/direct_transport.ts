@@ -1,6 +1,4 @@
 /** The nf_tables socket itself. The worker runs one of these; tools and tests use it in their own thread. */
-import { Errno } from "../errno.ts";
-import { NetlinkError } from "../netlink/errors.ts";
 import { MessageType, type NetlinkAnswer, readAnswer, readMessages } from "../netlink/messages.ts";
 import { dump, transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
@@ -78,9 +76,6 @@ export class DirectTransport implements NftTransport {
       const datagram = this.#socket.receiveQueued(COMMIT);
       if (!datagram) return refusals;
       for (const message of readMessages(datagram)) {
-        if (message.type === MessageType.overrun) {
-          throw new NetlinkError({ op: COMMIT, errno: Errno.ENOBUFS });
-        }
         if (message.type !== MessageType.error) continue;
         const answer = readAnswer(message);
         if (answer.errno !== 0) refusals.push(answer);

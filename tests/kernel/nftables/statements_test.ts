@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { FakeNftables } from "../../../lib/kernel/nftables/fake.ts";
 import type { NftFamily } from "../../../lib/kernel/nftables/operations.ts";
 import type { Nftables, NftTableListing } from "../../../lib/kernel/nftables/nftables.ts";
 import { nftText, ruleText } from "../../../lib/kernel/nftables/text.ts";
@@ -44,6 +45,16 @@ for (const family of families) {
       await using reloaded = await NftNamespace.create();
       await reloaded.nft(["-f", "-"], await byNetlink.listing());
       assert.equal(sortElements(await reloaded.listing()), listing);
+    });
+
+    await t.step("and the fake's dump loads to the same listing", async () => {
+      const fake = new FakeNftables();
+      await fake.commit(table(family), operations);
+      await using fromFake = await NftNamespace.create();
+      await fromFake.nft(["-f", "-"], fake.dump());
+      // The fake sorts its objects, nft prints them in the order of their creation.
+      const lines = (text: string) => sortElements(text).split("\n").sort();
+      assert.deepEqual(lines(await fromFake.listing()), lines(await byNetlink.listing()));
     });
 
     await t.step("and each rule of either load is recognised, and no other rule is", async () => {
