@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- showing things on the terminal is what this program is for
 /**
  * The first minute: the shop of examples/shop on a node made of network namespaces, served by the
  * built binary, asked by real clients, changed under load.
