@@ -44,7 +44,7 @@ export function planChanges(
         .filter(({ protocol }) => allowSets[protocol] === set)
         .flatMap(allowElements),
   });
-  if (before.settings !== after.settings) changeSettings(draft, before, after);
+  if (!deepEqual(before.settings, after.settings)) changeSettings(draft, before, after);
   const { leftovers } = after.settings;
   for (const change of changes) {
     draft.change(

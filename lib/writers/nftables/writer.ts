@@ -7,7 +7,7 @@ import type { Clock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { Logger } from "../../base/log.ts";
-import { NftablesError } from "../../kernel/nftables/errors.ts";
+import { isNotFound, NftablesError } from "../../kernel/nftables/errors.ts";
 import type { Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftTable } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, ServicePortKey, Snapshot } from "../../snapshot/snapshot.ts";
@@ -216,9 +216,13 @@ export class NftablesWriter implements RuleWriter {
       await this.#committer.commit(inventory.deletions(names), signal);
       inventory.forget(names);
     } catch (error) {
-      // Still referred to somewhere in the kernel, or changed by somebody: the next call tries again,
-      // and a reading finds whatever is left. Nothing that serves packets depends on it.
       if (!(error instanceof NftablesError)) throw error;
+      // Still referred to somewhere in the kernel: the next call tries again. Nothing that serves
+      // packets depends on it.
+      if (!isNotFound(error)) return;
+      if (names.length === 1) return inventory.forget(names);
+      // Somebody was faster with one of them.
+      for (const name of names) await this.#tidy([name], signal);
     }
   }
 

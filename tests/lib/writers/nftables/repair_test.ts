@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import type { NftOperation, NftRule } from "../../../../lib/kernel/nftables/operations.ts";
 import { Harness } from "./harness.ts";
-import { everyShape, servicePort } from "./samples.ts";
+import { endpoints, everyShape, servicePort } from "./samples.ts";
 
 const dropAll: NftRule = {
   chain: "services",
@@ -192,6 +192,42 @@ Deno.test("drifted() reads nothing while nobody writes", async () => {
   const harness = await settled();
   harness.nftables.listTable = () => Promise.reject(new Error("somebody read the table"));
   assert.equal(await harness.drifted(), false);
+});
+
+Deno.test("drifted() removes what is not needed, though somebody was faster with a part of it", async () => {
+  const harness = new Harness();
+  const web = (pods: number) =>
+    servicePort({
+      name: "web",
+      clusterIP: "172.30.0.1",
+      nodePort: 30001,
+      clusterEndpoints: endpoints(
+        "IPv4",
+        ...Array.from({ length: pods }, (_, i) => [9, i + 1] as const),
+      ),
+    });
+  await harness.put(web(2));
+  await harness.put(web(3));
+  await harness.tamper(
+    { kind: "flush-chain", chain: "pick-2" },
+    { kind: "delete-chain", chain: "pick-2" },
+  );
+  assert.equal(await harness.drifted(), false);
+  assert.equal(await harness.drifted(), false);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("drifted() has patience with a kernel that holds on to a chain", async () => {
+  const harness = new Harness();
+  await harness.put(...everyShape("IPv4"));
+  harness.nftables.refuse(({ kind }) => kind === "delete-chain" ? Errno.EBUSY : undefined);
+  await harness.remove("ns/a:p80/TCP", "ns/a:dns/UDP", "ns/i-affinity:p/TCP");
+  for (let look = 0; look < 3; look++) assert.equal(await harness.drifted(), false);
+  assert.deepEqual((await harness.all()).notices, []);
+  assert.equal(await harness.drifted(), false);
+  harness.nftables.refuse(() => undefined);
+  assert.equal(await harness.drifted(), false);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
 });
 
 Deno.test("other tables are left alone, whatever is in them", async () => {
