@@ -1,4 +1,5 @@
 /** The cluster of the one large scenario, its servers answering, without any rules yet. */
+import type { Host } from "../../scenarios/addresses.ts";
 import { boundToNode, shopServices } from "../../scenarios/shop_services.ts";
 import { shopFates } from "../../scenarios/shop_fates.ts";
 import { Cluster } from "./cluster.ts";
@@ -18,10 +19,10 @@ export async function createShopCluster(): Promise<Cluster> {
 }
 
 /** Both families; a table that is not there is fine. */
-export async function deleteProxyTables(cluster: Cluster): Promise<void> {
+export async function deleteProxyTables(cluster: Cluster, host: Host = "node"): Promise<void> {
   const script = ["ip", "ip6"].flatMap((family) => [
     `add table ${family} kube-proxy`,
     `delete table ${family} kube-proxy`,
   ]);
-  await cluster.run("node", ["nft", "-f", "-"], script.join("\n") + "\n");
+  await cluster.run(host, ["nft", "-f", "-"], script.join("\n") + "\n");
 }

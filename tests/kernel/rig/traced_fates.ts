@@ -1,7 +1,7 @@
 /** Asks a listed table, instead of real packets, what becomes of the rows of a table of fates. */
 import { joinHostPort } from "../../../lib/base/ip.ts";
 import type { IpFamily } from "../../../lib/base/ip_family.ts";
-import { hostAddresses, linkGateways } from "../../scenarios/addresses.ts";
+import { type Host, hostAddresses, linkGateways } from "../../scenarios/addresses.ts";
 import { endpointAddress, endpointHostName } from "../../scenarios/description.ts";
 import { expectedFate } from "../../scenarios/expected.ts";
 import { type FateRow, nameOfRow } from "../../scenarios/fate.ts";
@@ -13,10 +13,14 @@ import { traceNft, type TraceResult } from "./nft_trace.ts";
 import type { Cluster } from "./cluster.ts";
 
 /** Lists the proxy's table of the family as the kernel holds it; `nft` is the witness. */
-export async function listProxyTable(cluster: Cluster, family: IpFamily): Promise<NftRuleset> {
+export async function listProxyTable(
+  cluster: Cluster,
+  family: IpFamily,
+  host: Host = "node",
+): Promise<NftRuleset> {
   const nftFamily = family === "IPv4" ? "ip" : "ip6";
   return parseNftRuleset(
-    await cluster.run("node", ["nft", "-j", "list", "table", nftFamily, "kube-proxy"]),
+    await cluster.run(host, ["nft", "-j", "list", "table", nftFamily, "kube-proxy"]),
   );
 }
 

@@ -77,22 +77,7 @@ export class ProgramProcess implements AsyncDisposable {
     cluster: Cluster,
     { folder, setup }: { readonly folder: ManifestFolder; readonly setup: Setup },
   ) {
-    const [program, ...args] = cluster.inside("node", [
-      ...programArgv(),
-      "run",
-      `--manifests=${folder.path}`,
-      "--hostname-override=node",
-      "--proxy-mode=nftables",
-      `--nodeport-addresses=${setup.nodePortAddresses === "all" ? "0.0.0.0/0,::/0" : "primary"}`,
-      `--masquerade-all=${setup.masqueradeAll}`,
-      "--conntrack-max-per-core=0",
-      "--conntrack-min=0",
-      "--conntrack-tcp-timeout-established=0",
-      "--conntrack-tcp-timeout-close-wait=0",
-      ...setup.detectLocal === "none"
-        ? []
-        : ["--detect-local-mode=ClusterCIDR", `--cluster-cidr=${Object.values(podCIDRs).join()}`],
-    ]);
+    const [program, ...args] = cluster.inside("node", runArgv(folder, setup));
     this.#process = new Deno.Command(program, {
       args,
       stdin: "null",
@@ -153,6 +138,26 @@ export class ProgramProcess implements AsyncDisposable {
     }
     this.#inSync.reject(new Error(`Cannot wait for the first sync: it ended:\n${this.log()}`));
   }
+}
+
+/** The whole command line; more flags may follow. */
+export function runArgv(folder: ManifestFolder, setup: Setup): string[] {
+  return [
+    ...programArgv(),
+    "run",
+    `--manifests=${folder.path}`,
+    "--hostname-override=node",
+    "--proxy-mode=nftables",
+    `--nodeport-addresses=${setup.nodePortAddresses === "all" ? "0.0.0.0/0,::/0" : "primary"}`,
+    `--masquerade-all=${setup.masqueradeAll}`,
+    "--conntrack-max-per-core=0",
+    "--conntrack-min=0",
+    "--conntrack-tcp-timeout-established=0",
+    "--conntrack-tcp-timeout-close-wait=0",
+    ...setup.detectLocal === "none"
+      ? []
+      : ["--detect-local-mode=ClusterCIDR", `--cluster-cidr=${Object.values(podCIDRs).join()}`],
+  ];
 }
 
 /** The executable that `KUBE_PROXY_TEST_BINARY` names, else the sources. */
