@@ -102,6 +102,7 @@ function isUnspecified(ip: string): boolean {
 }
 
 function badWord(flag: string, value: string, known: readonly string[]): Error {
-  const words = known.filter((word) => word !== "").join(", ");
+  // The mode of Windows is known, and refused here as elsewhere.
+  const words = known.filter((word) => word !== "" && word !== "kernelspace").join(", ");
   return new RangeError(`Cannot use "${flag}=${value}": it is none of ${words}`);
 }
