@@ -104,7 +104,8 @@ export function readYaml(text: string, options: YamlOptions): YamlDocument[] {
 /** UTF-8 as text, or why it is none. A byte order mark is left out. */
 export function decodeText(bytes: Uint8Array, source: string): string | YamlProblem {
   const place = (offset: number): Place => {
-    const before = new TextDecoder().decode(bytes.subarray(0, offset));
+    // A sequence that is cut off at the end is where the trouble begins: it must not count.
+    const before = new TextDecoder().decode(bytes.subarray(0, offset), { stream: true });
     const lines = before.split("\n");
     return { source, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
   };

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { commandTree } from "../../../cmd/commands.ts";
+import { type Ran, runProgram } from "../surroundings.ts";
+
+const golden = new URL("../../golden/config/", import.meta.url);
+const examples = new URL("../../../examples/config/", import.meta.url).pathname;
+
+function run(...args: string[]): Promise<Ran> {
+  return runProgram(["config", ...args], {
+    entries: commandTree.entries,
+    groups: commandTree.groups,
+  });
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function assertGolden(name: string, actual: string): Promise<void> {
+  const path = new URL(name, golden);
+  if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(path, actual);
+  assert.equal(actual, await Deno.readTextFile(path));
+}
+
+Deno.test("config convert: kubeadm's ConfigMap keeps every comment and every other byte", async () => {
+  const path = new URL("kubeadm_configmap.yaml", golden).pathname;
+  const before = await Deno.readTextFile(path);
+  const { exitCode, stdout, stderr } = await run("convert", path);
+  assert.equal(exitCode, 0);
+  await assertGolden("kubeadm_configmap_v1alpha2.yaml", stdout);
+  await assertGolden(
+    "kubeadm_configmap_report.txt",
+    stderr.replaceAll(path, "kubeadm_configmap.yaml"),
+  );
+  for (const [, comment] of before.matchAll(/# ?(.+)$/gm)) {
+    assert.ok(stdout.includes(comment), `the comment "${comment}" is gone`);
+  }
+  assert.ok(stdout.endsWith(before.slice(before.indexOf("  kubeconfig.conf:"))));
+  assert.ok(stdout.startsWith(before.slice(0, before.indexOf("    # The proxy of"))));
+});
+
+Deno.test("config convert: the result of kubeadm's ConfigMap is valid and comes back", async () => {
+  await inFolder(async (folder) => {
+    const path = new URL("kubeadm_configmap.yaml", golden).pathname;
+    const out = `${folder}/new.yaml`;
+    assert.equal((await run("convert", path, "--out", out)).exitCode, 0);
+    const valid = await run("validate", out);
+    assert.equal(valid.stdout, `${out}: valid (v1alpha2, no mode chosen)\n`);
+    const back = await run("convert", out);
+    assert.equal(back.exitCode, 0);
+    assert.match(
+      back.stdout,
+      /config.conf: \|-\n(.*\n)*? {4}apiVersion: kubeproxy.config.k8s.io\/v1alpha1\n/,
+    );
+  });
+});
+
+Deno.test("config convert --split makes files that are one configuration", async () => {
+  await inFolder(async (folder) => {
+    const result = await run("convert", `${examples}v1alpha1.yaml`, "--split", `${folder}/split`);
+    assert.equal(result.exitCode, 0, result.stderr);
+    assert.equal(result.stdout, "");
+    const names = [...Deno.readDirSync(`${folder}/split`)].map(({ name }) => name).sort();
+    assert.deepEqual(names, ["instance.yaml", "iptables.yaml", "kube-proxy.yaml"]);
+    const valid = await run("validate", `${folder}/split`);
+    assert.equal(valid.exitCode, 0, valid.stdout);
+    assert.match(valid.stdout, /valid \(v1alpha2, mode nftables\)/);
+  });
+});
+
+Deno.test("config convert --adopt-new-defaults leaves changed defaults out and reports them", async () => {
+  const result = await run("convert", `${examples}v1alpha1.yaml`, "--adopt-new-defaults");
+  assert.doesNotMatch(result.stdout, /HardFail|localhostNodePorts/);
+  assert.match(
+    result.stderr,
+    /^dropped +configHardFail: false \(the default is true from now on\)$/m,
+  );
+});
+
+Deno.test("config convert --fail-on-loss writes nothing and exits 1", async () => {
+  await inFolder(async (folder) => {
+    const [file, out] = [`${folder}/a.yaml`, `${folder}/b.yaml`];
+    await Deno.copyFile(`${examples}v1alpha2.yaml`, file);
+    const result = await run("convert", file, "--fail-on-loss", "--out", out);
+    assert.equal(result.exitCode, 1);
+    assert.match(result.stderr, /^lost +configHardFail: true/m);
+    assert.match(result.stderr, /Error: Nothing was written: something would be lost\n$/);
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.yaml"]);
+  });
+});
+
+Deno.test("config convert -o json holds the text and the report", async () => {
+  const { stdout, stderr } = await run("convert", `${examples}v1alpha1.yaml`, "-o", "json");
+  const values = JSON.parse(stdout);
+  assert.equal(stderr, "");
+  assert.equal(values.schemaVersion, 1);
+  assert.equal(values.to, "v1alpha2");
+  assert.match(values.text, /^apiVersion: kubeproxy.config.k8s.io\/v1alpha2$/m);
+  assert.deepEqual(values.report[0], {
+    kind: "kept",
+    from: "clientConnection.kubeconfig",
+    to: "clientConnection.kubeconfig",
+    value: "/var/lib/kube-proxy/kubeconfig.conf",
+    why: "",
+  });
+});
+
+Deno.test("config convert that fails leaves nothing behind", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/a.yaml`;
+    await Deno.writeTextFile(
+      file,
+      "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\noomScoreAdj: x\n",
+    );
+    const result = await run("convert", file, "--out", `${folder}/b.yaml`);
+    assert.equal(result.exitCode, 1);
+    assert.equal(result.stdout, "");
+    assert.match(result.stderr, /a.yaml:3:14: oomScoreAdj: must be a whole number/);
+    const nowhere = await run(
+      "convert",
+      `${examples}v1alpha1.yaml`,
+      "--out",
+      `${folder}/no/b.yaml`,
+    );
+    assert.equal(nowhere.exitCode, 2);
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.yaml"]);
+  });
+});
+
+/** The exit codes of the `config` commands. */
+const exits: { name: string; args: string[]; exitCode: number; says: RegExp }[] = [
+  {
+    name: "validate a valid file",
+    args: ["validate", `${examples}v1alpha2.yaml`],
+    exitCode: 0,
+    says: /: valid \(v1alpha2, mode nftables\)\n$/,
+  },
+  {
+    name: "validate a file that is not there",
+    args: ["validate", "/nowhere/a.yaml"],
+    exitCode: 2,
+    says: /^Error: Cannot read "\/nowhere\/a.yaml": no such file or directory\n$/,
+  },
+  {
+    name: "convert a file that is not there",
+    args: ["convert", "/nowhere/a.yaml"],
+    exitCode: 2,
+    says: /^Error: Cannot read/,
+  },
+  {
+    name: "convert to two places",
+    args: ["convert", "a", "--out", "b", "--split", "c"],
+    exitCode: 2,
+    says: /exclude each other/,
+  },
+  {
+    name: "split the old version",
+    args: ["convert", "a", "--to", "v1alpha1", "--split", "c"],
+    exitCode: 2,
+    says: /--split needs v1alpha2/,
+  },
+  {
+    name: "convert to an unknown version",
+    args: ["convert", "a", "--to", "v1"],
+    exitCode: 2,
+    says: /v1alpha1, v1alpha2/,
+  },
+  {
+    name: "defaults of an unknown mode",
+    args: ["defaults", "--mode", "userspace"],
+    exitCode: 2,
+    says: /iptables, ipvs, kernelspace, nftables/,
+  },
+];
+
+Deno.test("config commands end with the exit code of what happened", async (t) => {
+  for (const { name, args, exitCode, says } of exits) {
+    await t.step(name, async () => {
+      const result = await run(...args);
+      assert.equal(result.exitCode, exitCode, result.stderr);
+      assert.match(result.stdout + result.stderr, says);
+    });
+  }
+});
+
+Deno.test("config validate is strict, and lenient when asked", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/a.yaml`;
+    const text = await Deno.readTextFile(`${examples}v1alpha1.yaml`);
+    await Deno.writeTextFile(file, `${text}modes: x\n`);
+    const strict = await run("validate", file);
+    assert.equal(strict.exitCode, 1);
+    assert.match(strict.stdout, /modes: unknown field; did you mean "mode"\?\n.*: 1 error\n$/);
+    const lenient = await run("validate", "--lenient", file, "-o", "json");
+    assert.equal(lenient.exitCode, 0);
+    const values = JSON.parse(lenient.stdout);
+    assert.equal(values.valid, true);
+    assert.equal(values.problems[0].severity, "warning");
+    assert.equal(values.problems[0].line, 15);
+  });
+});
+
+Deno.test("config schema and config defaults print what they promise", async () => {
+  const schema = JSON.parse((await run("schema")).stdout);
+  assert.equal(schema.title, "Configuration of kube-proxy");
+  const defaults = await run("defaults", "--mode", "nftables", "--api-version", "v1alpha1");
+  assert.match(defaults.stdout, /^mode: nftables$/m);
+  assert.doesNotMatch(defaults.stdout, /^ipvs:$/m);
+});
