@@ -147,8 +147,6 @@ export const homes: readonly Home[] = [
 
 /** Packages, and the files that may import each: a seam round every dependency. */
 export const packages: Readonly<Record<string, readonly string[]>> = {
-  "commander": ["cmd/"],
-  "@commander-js/extra-typings": ["cmd/"],
   "yaml": ["lib/base/yaml.ts", "lib/config/"],
   "zod": [
     "lib/config/",
