@@ -45,6 +45,7 @@ export class ApiEventSink implements EventSink {
   readonly #queue: Series[] = [];
   #wake = Promise.withResolvers<void>();
   #isRefused = false;
+  #hasSaidSo = false;
   #sequence = 0;
 
   constructor(options: ApiEventSinkOptions) {
@@ -136,6 +137,7 @@ export class ApiEventSink implements EventSink {
       try {
         await this.#send(series, signal);
         series.writtenCount = count;
+        this.#hasSaidSo = false;
         return;
       } catch (error) {
         if (error instanceof ApiError && !error.isOverloaded) {
@@ -171,12 +173,13 @@ export class ApiEventSink implements EventSink {
   #drop(series: Series, error: ApiError): void {
     // The next occurrence begins a new series: this one's Event may have expired.
     this.#series.delete(series.key);
-    if (this.#isRefused) return;
     if (error.isForbidden) {
       this.#isRefused = true;
       this.#queue.length = 0;
       this.#series.clear();
     }
+    if (this.#hasSaidSo) return;
+    this.#hasSaidSo = true;
     this.#options.log.warning("The apiserver refused an event, dropping it", {
       cause: error.message,
     });

@@ -37,6 +37,10 @@ const defaultProbeTimeoutMs = 10_000;
 const headTimeoutMs = 30_000;
 const firstHeadTimeoutMs = 3_000;
 
+/** A connection that was good is doubted when an answer takes so long. */
+const doubtMs = 5_000;
+const versionPath = "/version";
+
 /** The connections to one apiserver. */
 export class Transport implements Disposable {
   /** `host:port` of the server, as metrics name it. */
@@ -111,6 +115,9 @@ export class Transport implements Disposable {
     const timeout = new AbortController();
     const timeoutMs = this.#headTimeoutMs();
     const timer = setTimeout(() => timeout.abort(), timeoutMs);
+    const doubt = setTimeout(async () => {
+      if (request.path !== versionPath && !(await this.isAlive())) timeout.abort();
+    }, doubtMs);
     try {
       const response = await fetch(this.#options.access.server + request.path, {
         method: request.method,
@@ -128,14 +135,13 @@ export class Transport implements Disposable {
       if (request.signal.aborted) throw request.signal.reason;
       if (timeout.signal.aborted) this.#timeouts++;
       if (client === this.#client) this.reset();
-      const cause = timeout.signal.aborted
-        ? `no answer within ${timeoutMs} ms`
-        : connectionCause(error);
+      const cause = timeout.signal.aborted ? "no answer in time" : connectionCause(error);
       throw new ConnectionError(`Cannot reach apiserver "${this.host}": ${cause}`, {
         cause: error,
       });
     } finally {
       clearTimeout(timer);
+      clearTimeout(doubt);
       turn.done();
     }
   }
@@ -187,7 +193,7 @@ export class Transport implements Disposable {
     try {
       const response = await this.send({
         method: "GET",
-        path: "/version",
+        path: versionPath,
         accept: "application/json",
         signal,
       });

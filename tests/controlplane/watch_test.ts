@@ -1,0 +1,146 @@
+/** The watches against a real apiserver that is killed, cut off, and asked for what is long gone. */
+import assert from "node:assert/strict";
+import { systemClock as clock } from "../../lib/base/clock.ts";
+import { RepeatedFailureLog } from "../../lib/base/repeated_failure.ts";
+import type { ClientTiming } from "../../lib/kube/client.ts";
+import type { Service } from "../../lib/kube/objects.ts";
+import { services } from "../../lib/kube/resource.ts";
+import { ApiError } from "../../lib/kube/status.ts";
+import { ListWatch } from "../../lib/watchers/list_watch.ts";
+import { selectors } from "../../lib/watchers/resources.ts";
+import { CollectingLog, createTestClient, Follower } from "../fakes/kube_client.ts";
+import { ApiClient } from "./rig/api.ts";
+import { ControlPlane, type ControlPlaneAccess } from "./rig/control_plane.ts";
+import { namespaceObject, serviceObject } from "./rig/objects.ts";
+
+async function following(
+  access: ControlPlaneAccess,
+  timing: Partial<ClientTiming>,
+  body: (follower: Follower<Service>) => Promise<void>,
+): Promise<void> {
+  const { client, transport } = createTestClient({
+    url: access.url,
+    caCertificate: access.caCertificate,
+    access: { token: { kind: "inline", text: access.proxyToken } },
+    timing,
+  });
+  const log = new CollectingLog();
+  const stop = new AbortController();
+  const failures = new RepeatedFailureLog(log, clock);
+  const watcher = new ListWatch({
+    client,
+    resource: services,
+    ...selectors.services,
+    clock,
+    log,
+    failures,
+  });
+  const follower = new Follower(watcher.watch(stop.signal));
+  try {
+    await follower.until("the first state", () => follower.batches.length > 0);
+    await body(follower);
+  } finally {
+    stop.abort();
+    await follower.done;
+    transport[Symbol.dispose]();
+  }
+}
+
+const fullStates = (follower: Follower<Service>) =>
+  follower.batches.filter(({ kind }) => kind === "replace").length;
+
+Deno.test("watches of a real apiserver", async (test) => {
+  await using plane = await ControlPlane.start();
+  const { access } = plane;
+  {
+    using api = new ApiClient(access);
+    await api.create(namespaceObject("shop"));
+  }
+  const create = async (name: string, labels: Readonly<Record<string, string>> = {}) => {
+    using api = new ApiClient(access);
+    await api.create(serviceObject({ namespace: "shop", name, labels }));
+  };
+
+  await test.step("changes arrive, and those of other proxies do not", async () => {
+    await following(access, {}, async (follower) => {
+      const proxyName = "service.kubernetes.io/service-proxy-name";
+      await create("others", { [proxyName]: "other" });
+      await create("mine");
+      await follower.until("mine", () => follower.objects.has("shop/mine"));
+      assert.ok(!follower.objects.has("shop/others"));
+      using api = new ApiClient(access);
+      const mine = serviceObject({ namespace: "shop", name: "mine" });
+      await api.patch(mine, { metadata: { labels: { [proxyName]: "other" } } });
+      await follower.until("mine gone", () => !follower.objects.has("shop/mine"));
+      await api.patch(mine, { metadata: { labels: { [proxyName]: null } } });
+      await follower.until("mine back", () => follower.objects.has("shop/mine"));
+    });
+  });
+
+  await test.step("a killed apiserver: once it is back, a change arrives within 3 s, without a list", async () => {
+    await following(access, {}, async (follower) => {
+      await plane.stopApiserver();
+      await clock.sleep(5_000);
+      await plane.startApiserver();
+      const ready = clock.monotonic();
+      await create("after-the-kill");
+      await follower.until("the change", () => follower.objects.has("shop/after-the-kill"));
+      assert.ok(clock.monotonic() - ready < 3_000, `${clock.monotonic() - ready} ms`);
+      assert.equal(fullStates(follower), 1);
+    });
+  });
+
+  await test.step("a half-open connection is noticed, and what was missed arrives", async () => {
+    await following(access, { connectionSilenceMs: 1_000 }, async (follower) => {
+      await create("before-the-cut");
+      await follower.until("the watch", () => follower.objects.has("shop/before-the-cut"));
+      const ports = establishedPorts();
+      nft("add table inet cut");
+      nft("add chain inet cut out { type filter hook output priority 0; }");
+      nft(`add rule inet cut out tcp sport { ${ports} } drop`);
+      nft(`add rule inet cut out tcp dport { ${ports} } drop`);
+      const cut = clock.monotonic();
+      await create("during-the-cut");
+      await follower.until("the change", () => follower.objects.has("shop/during-the-cut"), 20_000);
+      nft("delete table inet cut");
+      assert.ok(clock.monotonic() - cut < 6_000, `${clock.monotonic() - cut} ms`);
+      assert.equal(fullStates(follower), 1);
+    });
+  });
+
+  await test.step("a version that is long gone is an expired one", async () => {
+    const { client, transport } = createTestClient({
+      url: access.url,
+      caCertificate: access.caCertificate,
+      access: { token: { kind: "inline", text: access.proxyToken } },
+    });
+    const signal = AbortSignal.timeout(10_000);
+    const options = { resourceVersion: "1", timeoutSeconds: 5, signal };
+    const events = client.watch(services, options);
+    try {
+      const { value: [event] } = await events.next();
+      assert.equal(event.kind, "error");
+      assert.ok(new ApiError("", event.status).isExpired);
+    } catch (error) {
+      assert.ok(error instanceof ApiError && error.isExpired, String(error));
+    } finally {
+      await events.return(undefined);
+      transport[Symbol.dispose]();
+    }
+  });
+});
+
+/** Our side of the connections to the apiserver. */
+function establishedPorts(): readonly string[] {
+  const lines = Deno.readTextFileSync("/proc/thread-self/net/tcp").split("\n").slice(1);
+  const apiserverPort = ":192B";
+  return lines.map((line) => line.trim().split(/\s+/))
+    .filter(([, , remote, state]) => remote?.endsWith(apiserverPort) && state === "01")
+    .map(([, local]) => String(parseInt(local.split(":")[1], 16)));
+}
+
+function nft(command: string): void {
+  const { success, stderr } = new Deno.Command("nft", { args: [command], stderr: "piped" })
+    .outputSync();
+  assert.ok(success, new TextDecoder().decode(stderr));
+}
