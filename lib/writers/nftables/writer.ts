@@ -15,6 +15,7 @@ import type { Changes, Notice, RuleWriter, SyncReport } from "../writer.ts";
 import { type Batch, mergeBatches } from "./batch.ts";
 import { Committer } from "./committer.ts";
 import { type Desired, groupServicePorts, wantedElements } from "./desired.ts";
+import { faultOf, withoutFaults } from "./faults.ts";
 import type { Inventory } from "./inventory.ts";
 import { tableOf } from "./names.ts";
 import { planChanges, type ServiceChange } from "./plan.ts";
@@ -74,10 +75,12 @@ export class NftablesWriter implements RuleWriter {
     const writtenBefore = this.#committer.written;
     const unneeded = this.#applied?.inventory.retired() ?? [];
     const followed = await this.#follow(snapshot, changes, signal);
-    const isFull = followed.kind !== "done" || changes.kind === "all";
-    const notices = isFull ? await this.#reconcile(snapshot, followed, signal) : [];
+    const isEnough = followed.kind === "done" && changes.kind === "some";
+    const notices = isEnough
+      ? skipNotices(followed.faults)
+      : await this.#reconcile(snapshot, followed, signal);
     await this.#tidy(unneeded, signal);
-    return { full: isFull, written: this.#committer.written - writtenBefore, notices };
+    return { full: !isEnough, written: this.#committer.written - writtenBefore, notices };
   }
 
   async drifted(signal: AbortSignal): Promise<boolean> {
@@ -111,7 +114,10 @@ export class NftablesWriter implements RuleWriter {
     const applied = this.#applied;
     if (!applied) return { kind: "unknown" };
     const context = this.#contextOf(snapshot);
-    const services = changesOf(applied, snapshot, changes);
+    const faults = new Map<ServicePortKey, string>();
+    const services = changesOf(applied, snapshot, changes)
+      .map((change) => this.#soundChange(change, faults))
+      .filter(({ after, before }) => before !== after);
     const concernsAll = context.settings.leftovers !== applied.context.settings.leftovers;
     if (concernsAll || services.length > changesPerBatch) return { kind: "unknown" };
     // Whatever happens until the end, only the kernel knows.
@@ -137,7 +143,7 @@ export class NftablesWriter implements RuleWriter {
       else applied.services.delete(key);
     }
     this.#applied = { ...applied, context };
-    return { kind: "done" };
+    return { kind: "done", faults };
   }
 
   /** Reads the kernel, compares everything, writes the difference. */
@@ -150,7 +156,8 @@ export class NftablesWriter implements RuleWriter {
     const retired = new Set(this.#applied?.inventory.retired());
     this.#applied = undefined;
     const context = this.#contextOf(snapshot);
-    const refusals = new Refusals(groupServicePorts(snapshot.services));
+    const { faults, sound } = withoutFaults(snapshot.services, this.family);
+    const refusals = new Refusals(groupServicePorts(sound));
     let inventory: Inventory | undefined;
     while (!inventory) {
       const desired = { context, groups: refusals.groups };
@@ -162,7 +169,8 @@ export class NftablesWriter implements RuleWriter {
     const isRepaired = this.#committer.written > written ||
       unneeded.some((name) => !retired.has(name));
     await this.#tidy(unneeded, signal);
-    return [...skipNotices(refusals), ...isRepaired ? this.#repairNotices(followed) : []];
+    const skipped = new Map([...faults, ...refusals.skipped]);
+    return [...skipNotices(skipped), ...isRepaired ? this.#repairNotices(followed) : []];
   }
 
   /** One reading and what follows from it; undefined when the kernel refused something. */
@@ -226,6 +234,14 @@ export class NftablesWriter implements RuleWriter {
     }
   }
 
+  /** The change, or a removal if what it leads to cannot be written. */
+  #soundChange(change: ServiceChange, faults: Map<ServicePortKey, string>): ServiceChange {
+    const fault = change.after && faultOf(change.after, this.family);
+    if (fault === undefined) return change;
+    faults.set(change.key, fault);
+    return { ...change, after: undefined };
+  }
+
   #contextOf({ settings }: Snapshot): RuleContext {
     return { family: this.family, mark: this.#mark, settings };
   }
@@ -242,7 +258,7 @@ export class NftablesWriter implements RuleWriter {
 
 /** How far the change alone came. */
 type Followed =
-  | { readonly kind: "done" }
+  | { readonly kind: "done"; readonly faults: ReadonlyMap<ServicePortKey, string> }
   | { readonly kind: "unknown" }
   | { readonly kind: "refused"; readonly error: NftablesError };
 
@@ -277,7 +293,7 @@ function followedServices(
   return after.values();
 }
 
-function skipNotices({ skipped }: Refusals): readonly Notice[] {
+function skipNotices(skipped: ReadonlyMap<ServicePortKey, string>): readonly Notice[] {
   return [...skipped].sort(([a], [b]) => a < b ? -1 : 1).map(([service, message]) => ({
     kind: "service-skipped",
     service,
