@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../lib/base/ip_family.ts";
 import { describeWrong, runFates } from "../kernel/rig/fates.ts";
-import { findUpstreamProxy, UpstreamProgrammer } from "../kernel/rig/programmers/upstream.ts";
+import { upstreamProgram } from "../controlplane/rig/proxy_process.ts";
+import { ApiserverProgrammer } from "../kernel/rig/programmers/apiserver.ts";
 import { createShopCluster, deleteProxyTables } from "../kernel/rig/shop_cluster.ts";
 import { listProxyTable, traceFates } from "../kernel/rig/traced_fates.ts";
 import { clusterManifests } from "../scenarios/manifests.ts";
@@ -10,17 +11,17 @@ import { shopFates } from "../scenarios/shop_fates.ts";
 import { shopServices } from "../scenarios/shop_services.ts";
 
 const rows = shopFates.filter((row) => !row.oursAlone);
-const binary = findUpstreamProxy();
+const program = upstreamProgram();
 
 Deno.test({
-  name: binary
+  name: program
     ? "upstream's proxy agrees with every row of the table of fates"
     : "upstream's proxy agrees with the table of fates (no kube-proxy: see scripts/controlplane-tools)",
-  ignore: binary === undefined,
+  ignore: program === undefined,
   fn: async (test) => {
-    assert.ok(binary);
+    assert.ok(program);
     await using cluster = await createShopCluster();
-    await using programmer = await UpstreamProgrammer.create(binary);
+    await using programmer = await ApiserverProgrammer.create(program);
     for (const setup of setups) {
       await test.step(setup.name, async () => {
         await using _proxy = await programmer.start(cluster, {

@@ -1,0 +1,145 @@
+/**
+ * A proxy beside a real apiserver, started as kubeadm's DaemonSet starts it: our own program, or
+ * upstream's, which judges what a table of fates says. The node namespace is joined to the control
+ * plane's; nothing else differs from the other programmers.
+ */
+import { ApiClient, type ManifestObject } from "../../../controlplane/rig/api.ts";
+import { ControlPlane } from "../../../controlplane/rig/control_plane.ts";
+import { joinNode } from "../../../controlplane/rig/network.ts";
+import { ProxyFiles } from "../../../controlplane/rig/proxy_files.ts";
+import { ProxyProcess, type ProxyProgram } from "../../../controlplane/rig/proxy_process.ts";
+import { podCIDRs } from "../../../scenarios/addresses.ts";
+import type { Manifest } from "../../../scenarios/manifests.ts";
+import type { Setup } from "../../../scenarios/setups.ts";
+import type { Cluster } from "../cluster.ts";
+import type { Programmer, RunningProxy } from "../programmer.ts";
+
+/** The node's number on the control plane's network. */
+const NODE_INDEX = 77;
+const SYNC_DEADLINE_MS = 30_000;
+const REST_MS = 800;
+
+/** A running proxy whose process can be asked. */
+export interface ApiserverProxy extends RunningProxy {
+  readonly process: ProxyProcess;
+}
+
+export class ApiserverProgrammer implements Programmer, AsyncDisposable {
+  readonly name: string;
+  readonly api: ApiClient;
+  readonly plane: ControlPlane;
+  readonly #program: ProxyProgram;
+  readonly #joined = new Set<string>();
+
+  private constructor(program: ProxyProgram, plane: ControlPlane) {
+    this.name = `${program.name} from an apiserver`;
+    this.#program = program;
+    this.plane = plane;
+    this.api = new ApiClient(plane.access);
+  }
+
+  static async create(program: ProxyProgram): Promise<ApiserverProgrammer> {
+    const programmer = new ApiserverProgrammer(program, await ControlPlane.start());
+    await programmer.api.create({
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "shop" },
+    });
+    return programmer;
+  }
+
+  async start(
+    cluster: Cluster,
+    options: { readonly manifests: readonly Manifest[]; readonly setup: Setup },
+  ): Promise<ApiserverProxy> {
+    const node = cluster.namespace("node");
+    if (!this.#joined.has(node)) {
+      this.#joined.add(node);
+      const { namespace } = this.plane.access;
+      await joinNode(namespace, { node, index: NODE_INDEX, device: "control" });
+    }
+    for (const manifest of options.manifests) await this.put(manifest);
+    const files = await ProxyFiles.create(this.plane.access, settingsOf(options.setup));
+    const process = new ProxyProcess({
+      program: this.#program,
+      namespace: node,
+      args: files.args("node"),
+    });
+    await untilReady(process, cluster);
+    return {
+      process,
+      apply: async (manifests) => {
+        for (const manifest of manifests) await this.put(manifest);
+      },
+      remove: async (manifests) => {
+        for (const manifest of manifests) await this.api.delete(manifest);
+      },
+      [Symbol.asyncDispose]: async () => {
+        await process[Symbol.asyncDispose]();
+        await files[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.api[Symbol.dispose]();
+    await this.plane[Symbol.asyncDispose]();
+  }
+
+  /** Creates or replaces, and writes the load balancer's part of the status. */
+  async put(object: Manifest): Promise<void> {
+    const stored = await this.#createOrUpdate(object);
+    const status = object["status"];
+    if (object.kind === "Service" && status !== undefined) {
+      await this.api.patch(stored, { status }, "status");
+    }
+  }
+
+  async #createOrUpdate(object: Manifest): Promise<ManifestObject> {
+    // The apiserver made the ServiceCIDR itself, from its own flags.
+    if (object.kind === "ServiceCIDR") return object;
+    try {
+      return await this.api.update(object);
+    } catch (error) {
+      if (!(error instanceof Error && error.message.includes("NotFound"))) throw error;
+      return await this.api.create(object);
+    }
+  }
+}
+
+function settingsOf(setup: Setup) {
+  return {
+    nodePortAddresses: setup.nodePortAddresses === "all" ? ["0.0.0.0/0", "::/0"] : ["primary"],
+    detectLocalMode: setup.detectLocal === "none" ? "" : "ClusterCIDR",
+    clusterCIDR: setup.detectLocal === "none" ? "" : `${podCIDRs.IPv4},${podCIDRs.IPv6}`,
+    masqueradeAll: setup.masqueradeAll,
+  };
+}
+
+/**
+ * Our program says when it is. Upstream's says that it is healthy before its first sync, syncs each
+ * family by itself, and learns of zone and service ranges a little later: its tables are ready when
+ * they are there and rest.
+ */
+async function untilReady(process: ProxyProcess, cluster: Cluster): Promise<void> {
+  if (process.program.name === "ours") return await process.inSync(SYNC_DEADLINE_MS);
+  const deadline = Date.now() + SYNC_DEADLINE_MS;
+  let before = "";
+  let restingSince = Infinity;
+  while (Date.now() < deadline) {
+    const listings = await Promise.all(
+      ["ip", "ip6"].map((family) =>
+        cluster.tryRun("node", ["nft", "-s", "list", "table", family, "kube-proxy"])
+      ),
+    );
+    const complete = listings.every(({ stdout }) => /service-[^-]+-shop/.test(stdout));
+    const now = listings.map(({ stdout }) => stdout).join("");
+    if (!complete || now !== before) restingSince = Date.now();
+    if (Date.now() - restingSince > REST_MS) return;
+    before = now;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(
+    `Cannot start upstream's kube-proxy: its tables do not come to rest:\n${process.log()}`,
+  );
+}
