@@ -26,8 +26,8 @@ export function reportValues({ steps }: Conversion): readonly Readonly<Record<st
 }
 
 /** `iptables.syncPeriod -> syncPeriod: 45s`, and why. */
-function describe({ kind, from, to, value, why }: Step): string {
-  const way = kind === "kept" ? from : [from, to].filter((path) => path !== "").join(" -> ");
+function describe({ from, to, value, why }: Step): string {
+  const way = [...new Set([from, to])].filter((path) => path !== "").join(" -> ");
   const shown = value === "" ? "" : `: ${value}`;
   return `${way}${shown}${why === "" ? "" : ` (${why})`}`;
 }

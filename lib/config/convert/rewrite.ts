@@ -215,7 +215,7 @@ class Rewriter {
     const names = path.split(".");
     const name = names.pop() ?? "";
     let mapping = this.#root;
-    for (const section of names) mapping = sectionOf(mapping, section);
+    for (const section of names) mapping = sectionOf(mapping, section, entry);
     if (entry.key.value !== name) entry.key.value = name;
     const present = mapping.items.find(({ key }) => key.value === name);
     if (present && isMapping(present.value) && isMapping(entry.value)) {
@@ -233,11 +233,15 @@ class Rewriter {
   }
 }
 
-function sectionOf(mapping: Mapping, name: string): Mapping {
+/** A new section stands where its first entry stood, behind the same empty line. */
+function sectionOf(mapping: Mapping, name: string, first: Entry): Mapping {
   const present = mapping.items.find(({ key }) => key.value === name);
   if (present && isMapping(present.value)) return present.value;
   const section: Mapping = new YAMLMap();
-  mapping.items.push(new Pair(new Scalar(name), section));
+  const key = new Scalar(name);
+  key.spaceBefore = first.key.spaceBefore;
+  first.key.spaceBefore = false;
+  mapping.items.push(new Pair(key, section));
   return section;
 }
 

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { plainValue, readYaml } from "../../../lib/base/yaml.ts";
+
+function read(text: string): unknown[] {
+  return readYaml(text, { source: "a.yaml" }).map(({ root, problems }) =>
+    root ? plainValue(root) : problems.map(({ message }) => message)
+  );
+}
+
+/** Plain scalars and what they mean to Kubernetes. */
+const scalars: [string, unknown][] = [
+  ["yes", true],
+  ["On", true],
+  ["y", true],
+  ["off", false],
+  ["N", false],
+  ["yEs", "yEs"],
+  ["~", null],
+  ["010", 8],
+  ["08", 8],
+  ["0x1F", 31],
+  ["0b11", 3],
+  ["0o17", 15],
+  ["1_000", 1_000],
+  ["-5", -5],
+  ["1.5", 1.5],
+  [".5", 0.5],
+  ["1e3", 1_000],
+  ["14.0", 14],
+  ["1:30", "1:30"],
+  ["2001-01-01", "2001-01-01"],
+  ["::1", "::1"],
+  ['"yes"', "yes"],
+  ["!!str 5", "5"],
+  ["'5'", "5"],
+];
+
+Deno.test("scalars mean what they mean to Kubernetes", async (t) => {
+  for (const [text, value] of scalars) {
+    await t.step(text, () => assert.deepEqual(read(`a: ${text}\n`), [{ a: value }]));
+  }
+});
+
+Deno.test("merge keys fill in what is not there", () => {
+  assert.deepEqual(read("a: &a {x: 1, y: 2}\nb:\n  y: 3\n  <<: *a\n"), [
+    { a: { x: 1, y: 2 }, b: { y: 3, x: 1 } },
+  ]);
+});
+
+Deno.test("of equal keys the last counts, and the others are told", () => {
+  const [{ root }] = readYaml("a: 1\nb: 2\na: 3\n", { source: "a.yaml" });
+  assert.ok(root?.kind === "mapping");
+  assert.deepEqual(plainValue(root), { a: 3, b: 2 });
+  assert.deepEqual(root.duplicates, [{
+    key: "a",
+    place: { source: "a.yaml", line: 3, column: 1 },
+    first: { source: "a.yaml", line: 1, column: 1 },
+  }]);
+});
+
+Deno.test("places begin where the text begins in its file", () => {
+  const start = { line: 10, column: 5 };
+  const [{ root }] = readYaml("a:\n  b: 1\n", { source: "a.yaml", start });
+  assert.ok(root?.kind === "mapping" && root.entries[0].value.kind === "mapping");
+  const [inner] = root.entries[0].value.entries;
+  assert.deepEqual(inner.keyPlace, { source: "a.yaml", line: 11, column: 7 });
+});
+
+Deno.test("documents are read one by one, broken ones too", () => {
+  assert.deepEqual(read("a: 1\n---\n[\n---\nb: 2\n").length, 3);
+  assert.deepEqual(read(""), []);
+  assert.deepEqual(read("a: *b\n"), [["there is no anchor &b before the alias *b"]]);
+  assert.deepEqual(read("? {a: 1}\n: 2\n"), [["a key must be a single word"]]);
+  assert.deepEqual(read("a: !x 1\n"), [["the tag !x does not fit this value"]]);
+});
+
+Deno.test("limits are the caller's", () => {
+  const deep = "[[[[1]]]]";
+  assert.deepEqual(read(deep), [[[[[1]]]]]);
+  const [{ problems }] = readYaml(deep, { source: "a", limits: { depth: 3 } });
+  assert.equal(problems[0].message, "this is nested more than 3 levels deep");
+});
