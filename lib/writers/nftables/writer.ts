@@ -26,8 +26,11 @@ import { readTable } from "./table_index.ts";
 
 /** More changes than this are cheaper by reading and comparing, in several batches. */
 const changesPerBatch = 1_000;
-/** A foreign edit is looked for at least this often while the ruleset keeps moving. */
-const longestLookIntervalMs = 4_000;
+/**
+ * A foreign edit is looked for at least this often while the ruleset keeps moving. Whoever asks does
+ * so every second, then reads and writes: all of it together has to fit into five.
+ */
+const longestLookIntervalMs = 2_500;
 /** Share of the time that looking may take while other software keeps changing its own tables. */
 const lookShare = 1 / 20;
 
