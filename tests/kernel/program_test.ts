@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../lib/base/ip_family.ts";
-import { clusterIP } from "../scenarios/addresses.ts";
+import { clusterIP, type Host } from "../scenarios/addresses.ts";
 import { bulkServices } from "../scenarios/bulk_services.ts";
 import { clusterManifests, serviceManifests } from "../scenarios/manifests.ts";
 import { setups } from "../scenarios/setups.ts";
@@ -8,7 +8,12 @@ import { shopFates } from "../scenarios/shop_fates.ts";
 import { shopServices } from "../scenarios/shop_services.ts";
 import { describeWrong, runFates } from "./rig/fates.ts";
 import { NftMonitor } from "./rig/nft_monitor.ts";
-import { ManifestFolder, ProgramProcess, ProgramProgrammer } from "./rig/programmers/program.ts";
+import {
+  ManifestFolder,
+  ProgramProcess,
+  ProgramProgrammer,
+  runArgv,
+} from "./rig/programmers/program.ts";
 import { createShopCluster, deleteProxyTables } from "./rig/shop_cluster.ts";
 import { differences, listProxyTable } from "./rig/traced_fates.ts";
 import type { Cluster } from "./rig/cluster.ts";
@@ -26,6 +31,34 @@ Deno.test("run --manifests meets the table of fates", async () => {
     const options = { services: shopServices, rows: shopFates, setup, family };
     assert.equal(describeWrong(await runFates(cluster, options)), "");
   }
+});
+
+Deno.test("what nft loads, from its own listing or from --dry-run, is what the program wrote", async (test) => {
+  await using cluster = await createShopCluster();
+  await using folder = await ManifestFolder.create(clusterManifests(shopServices));
+  // No address of the node is in these rules, so that they are the same in another namespace.
+  const everywhere = setups.find(({ nodePortAddresses }) => nodePortAddresses === "all");
+  assert.ok(everywhere);
+  await cluster.run("node", [...runArgv(folder, everywhere), "--once"]);
+  const written = await tables(cluster);
+  const listing = await cluster.run("node", ["nft", "list", "ruleset"]);
+
+  await test.step("the listing loads to the same listing", async () => {
+    await cluster.run("beyond", ["nft", "-f", "-"], listing);
+    assert.equal(await cluster.run("beyond", ["nft", "list", "ruleset"]), listing);
+    await cluster.run("beyond", ["nft", "flush", "ruleset"]);
+  });
+
+  await test.step("--dry-run prints it, and touches nothing", async () => {
+    const rendering = await cluster.run("beyond", [
+      ...runArgv(folder, everywhere),
+      "--once",
+      "--dry-run",
+    ]);
+    assert.equal(await cluster.run("beyond", ["nft", "list", "ruleset"]), "");
+    await cluster.run("beyond", ["nft", "-f", "-"], rendering);
+    assert.equal(await differenceTo(cluster, written, "beyond"), "");
+  });
 });
 
 /** What somebody else may do to our tables. */
@@ -130,17 +163,18 @@ Deno.test("a restart writes what changed meanwhile and nothing else", async (tes
   await deleteProxyTables(cluster);
 });
 
-function tables(cluster: Cluster) {
-  return Promise.all(ipFamilies.map((family) => listProxyTable(cluster, family)));
+function tables(cluster: Cluster, host: Host = "node") {
+  return Promise.all(ipFamilies.map((family) => listProxyTable(cluster, family, host)));
 }
 
 /** A table that is not there is a difference too. */
 async function differenceTo(
   cluster: Cluster,
   right: Awaited<ReturnType<typeof tables>>,
+  host: Host = "node",
 ): Promise<string> {
   try {
-    const now = await tables(cluster);
+    const now = await tables(cluster, host);
     return right.flatMap((table, i) => differences(table, now[i])).join("\n");
   } catch (error) {
     return String(error);
