@@ -37,6 +37,9 @@ export interface Documents {
 /** The largest file that is read; nobody writes more by hand. */
 export const maxConfigBytes = 1 << 20;
 
+/** Some 5,000 lines: whatever they hold, they are judged within a second. */
+export const configLimits = { tokens: 40_000, nodes: 40_000 } as const;
+
 const proxyKind = "KubeProxyConfiguration";
 const instanceKind = "KubeProxyInstanceConfiguration";
 
@@ -52,7 +55,7 @@ export function readDocuments(source: Source): Documents {
 export function readText(text: string, start: Place): Documents {
   const documents: ConfigDocument[] = [];
   const problems: Problem[] = [];
-  const read = readYaml(text, { source: start.source, start });
+  const read = readYaml(text, { source: start.source, start, limits: configLimits });
   let old: ConfigDocument | undefined;
   for (const { root, problems: found } of read) {
     const place = root?.place ?? found[0]?.place ?? start;

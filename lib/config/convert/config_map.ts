@@ -4,6 +4,7 @@
  */
 import { isMap, isScalar, LineCounter, parseAllDocuments, type Scalar, type YAMLMap } from "yaml";
 import { readYaml } from "../../base/yaml.ts";
+import { configLimits } from "../documents.ts";
 import type { PlacedText } from "../load.ts";
 
 /** A configuration found in a manifest. */
@@ -19,7 +20,8 @@ const marker = "kubeproxy.config.k8s.io/";
 export function findEmbedded(text: string, source: string): Embedded | undefined {
   if (!/\bConfigMap\b/.test(text)) return undefined;
   // The reader has limits; the parser below has none.
-  if (readYaml(text, { source }).some(({ problems }) => problems.length > 0)) return undefined;
+  const read = readYaml(text, { source, limits: configLimits });
+  if (read.some(({ problems }) => problems.length > 0)) return undefined;
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, {
     schema: "failsafe",
