@@ -13,6 +13,13 @@ import {
 } from "./decoder.ts";
 import type { ApiObject } from "./objects.ts";
 import { TextCache } from "./protobuf/reader.ts";
+import {
+  collectionPath,
+  type ListOptions,
+  listQuery,
+  type Selection,
+  selectionQuery,
+} from "./query.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 import type { Resource } from "./resource.ts";
 import { ApiError, ConnectionError, emptyStatus } from "./status.ts";
@@ -46,19 +53,6 @@ const defaultTiming: ClientTiming = {
   bodySilenceMs: 30_000,
 };
 
-/** Which objects: all where nothing is given. */
-export interface Selection {
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
-}
-
-export interface ListOptions extends Selection {
-  /** `0`: whatever the server's cache holds; a version: at least that new; empty: the newest. */
-  readonly resourceVersion: string;
-  readonly signal: AbortSignal;
-}
-
 /** A complete state and the version that a watch goes on from. */
 export interface ObjectList<T extends ApiObject> {
   readonly objects: readonly T[];
@@ -87,7 +81,6 @@ export interface JsonRequest {
   readonly signal: AbortSignal;
 }
 
-const pageSize = 500;
 const protobuf = "application/vnd.kubernetes.protobuf";
 
 /** Throws ApiError for a refusal, ConnectionError where no or half an answer came, SyntaxError for garbage. */
@@ -109,12 +102,7 @@ export class KubeClient {
     const objects: T[] = [];
     let continueToken = "";
     for (;;) {
-      const query = selectionQuery(options);
-      query.set("limit", String(pageSize));
-      if (continueToken !== "") query.set("continue", continueToken);
-      else if (options.resourceVersion !== "") {
-        query.set("resourceVersion", options.resourceVersion);
-      }
+      const query = listQuery(options, continueToken);
       const page = await this.#page(resource, { ...options, query });
       for (const object of page.objects) objects.push(object);
       continueToken = page.continueToken;
@@ -275,24 +263,6 @@ export class KubeClient {
     if (!resource.metadataOnly) return types.join(",");
     return [...types.map((type) => type + partial), ...types].join(",");
   }
-}
-
-/** The path of a collection, in one namespace or in all. */
-export function collectionPath<T extends ApiObject>(
-  resource: Resource<T>,
-  namespace = "",
-): string {
-  const { groupPath, name } = resource;
-  return namespace === ""
-    ? `${groupPath}/${name}`
-    : `${groupPath}/namespaces/${encodeURIComponent(namespace)}/${name}`;
-}
-
-function selectionQuery({ labelSelector = "", fieldSelector = "" }: Selection): URLSearchParams {
-  const query = new URLSearchParams();
-  if (labelSelector !== "") query.set("labelSelector", labelSelector);
-  if (fieldSelector !== "") query.set("fieldSelector", fieldSelector);
-  return query;
 }
 
 function expectEncoding(response: Response, action: string): Encoding {

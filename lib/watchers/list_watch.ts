@@ -73,6 +73,7 @@ class Following<T extends ApiObject> {
   #hasListed = false;
   #saysAbsent = false;
   #garbage = 0;
+  #expirations = 0;
 
   constructor(options: ListWatchOptions<T>, signal: AbortSignal) {
     this.#options = options;
@@ -141,6 +142,7 @@ class Following<T extends ApiObject> {
         heard = true;
         yield* this.#translate(batch);
         this.#recovered();
+        this.#expirations = 0;
       }
     } catch (error) {
       if (!prepared || this.#signal.aborted) throw error;
@@ -273,9 +275,14 @@ class Following<T extends ApiObject> {
 
   async #recoverFrom(error: unknown): Promise<void> {
     if (error instanceof ApiError && (error.isExpired || error.isFromTheFuture)) {
-      this.#progress.lost({ everything: error.isFromTheFuture });
+      const { log, resource } = this.#options;
+      log.verbose(1, "Listing anew", { resource: resource.name, cause: error.message });
+      // A list whose version is refused at once was no good: the next one asks for the newest.
+      const everything = error.isFromTheFuture || this.#expirations > 0;
+      this.#progress.lost({ everything });
       // Compaction hits all nodes at once; their lists need not arrive in the same instant.
-      await this.#options.clock.sleep(this.#random() * 500, this.#signal);
+      const spreadMs = Math.min(500 * 2 ** this.#expirations++, 30_000);
+      await this.#options.clock.sleep(this.#random() * spreadMs, this.#signal);
       return;
     }
     // What cannot be decoded twice in a row will not be decoded the third time: begin anew.

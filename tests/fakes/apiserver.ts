@@ -196,7 +196,11 @@ export class FakeApiserver implements AsyncDisposable {
       });
     }
     const items = [...this.#store(resource).values()].filter((object) => selects(request, object));
-    return Response.json({ metadata: { resourceVersion: this.version }, items });
+    // As a real one: a limit and a version together mean exactly that version.
+    const isExact = wanted > 0 && request.query.has("limit") &&
+      !request.query.has("resourceVersionMatch");
+    const resourceVersion = isExact ? String(wanted) : this.version;
+    return Response.json({ metadata: { resourceVersion }, items });
   }
 
   #watch(resource: string, request: SeenRequest): Response {
