@@ -37,8 +37,8 @@ export interface Documents {
 /** The largest file that is read; nobody writes more by hand. */
 export const maxConfigBytes = 1 << 20;
 
-/** Some 5,000 lines: whatever they hold, they are judged within a second. */
-export const configLimits = { tokens: 40_000, nodes: 40_000 } as const;
+/** Some 2,500 lines: whatever they hold, they are judged within a second. */
+export const configLimits = { tokens: 20_000, nodes: 20_000 } as const;
 
 const proxyKind = "KubeProxyConfiguration";
 const instanceKind = "KubeProxyInstanceConfiguration";

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import { problemsOf, v1, v2 } from "./loading.ts";
 
 /** Each is one clear sentence with its place. */
@@ -40,7 +41,7 @@ const files: { name: string; content: string | Uint8Array; expected: string | Re
         "*c,".repeat(60)
       }]\n`,
     ),
-    expected: /grows beyond 40000 values$/,
+    expected: /grows beyond 20000 values$/,
   },
   {
     name: "an alias inside itself",
@@ -50,7 +51,7 @@ const files: { name: string; content: string | Uint8Array; expected: string | Re
   {
     name: "a megabyte of fields",
     content: "a: 1\n".repeat(200_000),
-    expected: /there is more in this text than 40000 pieces$/,
+    expected: /there is more in this text than 20000 pieces$/,
   },
   {
     name: "a list",
@@ -100,9 +101,10 @@ const files: { name: string; content: string | Uint8Array; expected: string | Re
 Deno.test("a file that is no configuration gives one sentence with its place", async (t) => {
   for (const { name, content, expected } of files) {
     await t.step(name, () => {
-      const begin = performance.now();
+      const begin = process.cpuUsage();
       const problems = problemsOf({ "a.yaml": content });
-      assert.ok(performance.now() - begin < 1_000, "this took more than a second");
+      const { user, system } = process.cpuUsage(begin);
+      assert.ok(user + system < 1_000_000, `this took ${user + system} microseconds`);
       assert.equal(problems.length, 1, problems.join("\n"));
       if (typeof expected === "string") assert.equal(problems[0], expected);
       else assert.match(problems[0], expected);
