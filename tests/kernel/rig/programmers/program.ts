@@ -26,7 +26,7 @@ export class ManifestFolder implements AsyncDisposable {
   /** One file an object; each appears at once and whole. */
   async write(manifests: readonly Manifest[]): Promise<void> {
     for (const manifest of manifests) {
-      const partial = `${this.path}/.partial`;
+      const partial = `${this.path}/.${crypto.randomUUID()}`;
       await Deno.writeTextFile(partial, JSON.stringify(manifest));
       await Deno.rename(partial, this.#fileOf(manifest));
     }
