@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
+import { decodeText } from "../../../lib/base/yaml.ts";
+import { conversionText, convertText } from "../../../lib/config/convert/convert.ts";
 import { problemsOf, v1, v2 } from "./loading.ts";
 
 /** Each is one clear sentence with its place. */
@@ -254,6 +256,10 @@ Deno.test("all problems of a file are told at once, in its order", () => {
   assert.deepEqual(problems.map((line) => line.split(":")[1]), ["3", "4", "5", "6", "7", "8"]);
 });
 
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
 /** Bytes flipped, lines cut or doubled, words exchanged: the same with the same seed. */
 function mutated(text: string, random: () => number): string | Uint8Array {
   const pick = (size: number) => Math.floor(random() * size);
@@ -305,19 +311,28 @@ function seeded(seed: number): () => number {
   };
 }
 
-Deno.test("500 mutated files give sentences, never an exception", async () => {
+Deno.test("500 mutated files give sentences, never an exception; what converts is valid", async () => {
   const random = seeded(784);
   const originals = await Promise.all(
     ["v1alpha1", "v1alpha2", "mixed_fleet"].map((name) =>
       Deno.readTextFile(new URL(`../../../examples/config/${name}.yaml`, import.meta.url))
     ),
   );
-  let refused = 0;
+  let [refused, converted] = [0, 0];
   for (let i = 0; i < 500; i++) {
     const content = mutated(originals[i % originals.length], random);
     const problems = problemsOf({ "a.yaml": content });
     if (problems.length > 0) refused++;
     for (const line of problems) assert.match(line, /^(warning: )?a\.yaml:\d+:\d+: [^\n]+$/);
+    const text = decodeText(content instanceof Uint8Array ? content : encode(content), "a.yaml");
+    if (typeof text !== "string") continue;
+    const start = { source: "a.yaml", line: 1, column: 1 };
+    const result = convertText({ text, start }, { to: undefined, adoptNewDefaults: false });
+    if (result.kind === "refused") continue;
+    converted++;
+    const back = problemsOf({ "a.yaml": conversionText(result.conversion) });
+    assert.deepEqual(back.filter((line) => !line.startsWith("warning: ")), [], text);
   }
   assert.ok(refused > 200, `only ${refused} were refused`);
+  assert.ok(converted > 100, `only ${converted} were converted`);
 });
