@@ -43,3 +43,8 @@ export function formatMs(milliseconds: number): string {
 export function formatRatio(ratio: number): string {
   return `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)}x`;
 }
+
+/** Prints a line for the report. */
+export function print(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}
