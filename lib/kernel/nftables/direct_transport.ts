@@ -37,8 +37,17 @@ export class DirectTransport implements NftTransport {
     return settle(() => this.#payloads(query));
   }
 
-  compare(query: NftQuery, desired: Uint8Array<ArrayBuffer>): Promise<ListDifference> {
-    return settle(() => compareElementLists(joinElementLists(this.#payloads(query)), desired));
+  async compare(
+    query: NftQuery,
+    desired: Promise<Uint8Array<ArrayBuffer>>,
+  ): Promise<ListDifference> {
+    const [found, wanted] = await Promise.all([settle(() => this.dumpElements(query)), desired]);
+    return compareElementLists(found, wanted);
+  }
+
+  /** The elements of a set, as one list. Throws `NetlinkError`. */
+  dumpElements(query: NftQuery): Uint8Array {
+    return joinElementLists(this.#payloads(query));
   }
 
   close(): void {

@@ -67,6 +67,8 @@ const NF_ACCEPT = 1;
 const NF_DROP = 0;
 /** An element list has a 16-bit length; the longest element (two IPv6 keys, a chain, a comment) stays below the rest. */
 const ELEMENT_LIST_LIMIT = 64_000;
+/** An element of IPv4 with its endpoint. */
+const TYPICAL_ELEMENT = 56;
 
 /** Encodes the operations. Throws for what cannot be encoded: a bug of the caller, not of the kernel. */
 export function encodeBatch(
@@ -74,9 +76,18 @@ export function encodeBatch(
   operations: readonly NftOperation[],
   options: EncodeOptions,
 ): EncodedBatch {
-  const encoder = new BatchEncoder(table, options);
+  const encoder = new BatchEncoder(table, { ...options, capacity: capacityFor(operations) });
   for (const [index, operation] of operations.entries()) encoder.add(operation, index);
   return encoder.finish();
+}
+
+/** Room for the whole batch, as a rule: growing copies what is written. */
+function capacityFor(operations: readonly NftOperation[]): number {
+  let bytes = 1024;
+  for (const operation of operations) {
+    bytes += "elements" in operation ? 128 + operation.elements.length * TYPICAL_ELEMENT : 512;
+  }
+  return bytes;
 }
 
 class BatchEncoder {
@@ -84,14 +95,15 @@ class BatchEncoder {
   readonly #facts: FamilyFacts;
   readonly #genmsg: Uint8Array;
   readonly #options: EncodeOptions;
-  readonly #writer = new MessageWriter(64 * 1024);
+  readonly #writer: MessageWriter;
   readonly #messages: BatchMessage[] = [];
   readonly #added = new Map<string, NftSet>();
   readonly #elements = new Map<string, ElementEncoder>();
   #operation = -1;
   #setId = 0;
 
-  constructor(table: NftTable, options: EncodeOptions) {
+  constructor(table: NftTable, options: EncodeOptions & { readonly capacity: number }) {
+    this.#writer = new MessageWriter(options.capacity);
     this.#table = table;
     this.#facts = familyFacts(table.family);
     this.#genmsg = genmsg(this.#facts.nfproto);

@@ -74,12 +74,12 @@ export class FakeNftables implements Nftables {
     return Promise.resolve(this.#generation);
   }
 
-  // deno-lint-ignore require-await -- what it throws becomes a rejection
   async commit(
     table: NftTable,
     operations: readonly NftOperation[],
     options: CommitOptions = {},
   ): Promise<void> {
+    if (options.after) await options.after;
     options.signal?.throwIfAborted();
     if (operations.length === 0) return;
     const setOf = this.#setLookup(table, operations);
@@ -123,9 +123,10 @@ export class FakeNftables implements Nftables {
   async compareElements(
     table: NftTable,
     set: NftSet,
-    desired: readonly NftElement[],
+    desired: readonly NftElement[] | Promise<readonly NftElement[]>,
   ): Promise<NftElementDifference> {
-    return differenceOf(await this.listElements(table, set), desired);
+    const [listed, wanted] = await Promise.all([this.listElements(table, set), desired]);
+    return differenceOf(listed, wanted);
   }
 
   listTables(): Promise<readonly NftTable[]> {

@@ -77,13 +77,19 @@ export class NetlinkNftables implements Nftables, Disposable {
   ): Promise<void> {
     options.signal?.throwIfAborted();
     if (operations.length === 0) return;
+    const { after, generation } = options;
+    // What the batches before this one make is not known until then.
+    if (after && !this.#isKnown(table, operations)) await after;
     const setOf = await this.#setsFor(table, operations);
     options.signal?.throwIfAborted();
-    const { generation } = options;
     const batch = encodeBatch(table, operations, {
       setOf,
       ...(generation !== undefined && { generation }),
     });
+    if (after) {
+      await after;
+      options.signal?.throwIfAborted();
+    }
     try {
       const { bytes, refusals } = await this.#transport.commit(batch.bytes);
       const failures = refusals.map((refusal) => failureOf(refusal, { ...batch, bytes }));
@@ -111,16 +117,18 @@ export class NetlinkNftables implements Nftables, Disposable {
   async compareElements(
     table: NftTable,
     set: NftSet,
-    desired: readonly NftElement[],
+    desired: readonly NftElement[] | Promise<readonly NftElement[]>,
   ): Promise<NftElementDifference> {
     if (set.interval && set.key.length === 1) {
-      return differenceOf(await this.listElements(table, set), desired);
+      const [listed, wanted] = await Promise.all([this.listElements(table, set), desired]);
+      return differenceOf(listed, wanted);
     }
+    const encoded = async () => encodeElementList(table, set, await desired);
     const query = elementQuery(table, set.name);
-    const list = encodeElementList(table, set, desired);
-    const { missing, extra } = await this.#transport.compare(query, list);
+    const { missing, extra } = await this.#transport.compare(query, encoded());
+    const wanted = missing.length > 0 ? await desired : [];
     return {
-      missing: Array.from(missing, (index) => desired[index]),
+      missing: Array.from(missing, (index) => wanted[index]),
       extra: decodeElements(extra, set, table.family),
     };
   }
@@ -144,13 +152,23 @@ export class NetlinkNftables implements Nftables, Disposable {
     this.close();
   }
 
+  /** Whether the operations can be encoded without asking the kernel what its sets are. */
+  #isKnown(table: NftTable, operations: readonly NftOperation[]): boolean {
+    const added = new Set<string>();
+    return operations.every((operation) => {
+      if (operation.kind === "add-set") added.add(operation.set.name);
+      return !changesElements(operation) || added.has(operation.set) ||
+        this.#sets.get(table, operation.set) !== undefined;
+    });
+  }
+
   /** Knows the sets whose elements the operations change. A set that does not exist is refused here already. */
   async #setsFor(table: NftTable, operations: readonly NftOperation[]): Promise<SetLookup> {
     const setOf = (name: string) => this.#sets.get(table, name);
     const added = new Set<string>();
     for (const [index, operation] of operations.entries()) {
       if (operation.kind === "add-set") added.add(operation.set.name);
-      if (operation.kind !== "add-elements" && operation.kind !== "delete-elements") continue;
+      if (!changesElements(operation)) continue;
       const { set: name } = operation;
       if (added.has(name) || setOf(name)) continue;
       const set = await this.#readSet(table, name);
@@ -240,6 +258,10 @@ export class NetlinkNftables implements Nftables, Disposable {
 
 type SetLookup = (name: string) => NftSet | undefined;
 
+function changesElements(operation: NftOperation) {
+  return operation.kind === "add-elements" || operation.kind === "delete-elements";
+}
+
 function refused({ table, operations, failures, setOf }: {
   readonly table: NftTable;
   readonly operations: readonly NftOperation[];
@@ -273,8 +295,8 @@ function encodeElementList(
   set: NftSet,
   elements: readonly NftElement[],
 ): Uint8Array<ArrayBuffer> {
-  const writer = new MessageWriter(64 * 1024);
   const encoder = new ElementEncoder(set, table.family);
+  const writer = new MessageWriter(1024 + elements.length * encoder.typicalBytes);
   for (const element of elements) encoder.add(writer, element);
   return writer.bytes();
 }

@@ -35,6 +35,11 @@ export interface CommitOptions {
   /** Fail with a stale-generation error if the ruleset changed since. */
   readonly generation?: number;
   readonly signal?: AbortSignal;
+  /**
+   * The batch is encoded at once, and sent when this is fulfilled; where it is refused nothing is sent
+   * and the commit fails alike. So the kernel works on one batch while the next is encoded.
+   */
+  readonly after?: Promise<unknown>;
 }
 
 /**
@@ -56,11 +61,12 @@ export interface Nftables {
   /**
    * What has to be written so that the set holds exactly these elements. Cheaper than `listElements`:
    * the comparison of a large set runs beside this thread, and objects are made for the differences only.
+   * The set is read at once, before the desired elements are known.
    */
   compareElements(
     table: NftTable,
     set: NftSet,
-    desired: readonly NftElement[],
+    desired: readonly NftElement[] | Promise<readonly NftElement[]>,
   ): Promise<NftElementDifference>;
   listTables(): Promise<readonly NftTable[]>;
 }

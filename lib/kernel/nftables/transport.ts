@@ -30,8 +30,11 @@ export interface NftTransport {
   commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult>;
   /** Payloads of the answers (`struct nfgenmsg` and attributes). Throws `NetlinkError`. */
   query(query: NftQuery): Promise<readonly Uint8Array[]>;
-  /** Dumps a set's elements and compares them with a list of elements, which it takes over. */
-  compare(query: NftQuery, desired: Uint8Array<ArrayBuffer>): Promise<ListDifference>;
+  /**
+   * Dumps a set's elements at once, and compares them with a list of elements as soon as that is
+   * there. Takes the list over.
+   */
+  compare(query: NftQuery, desired: Promise<Uint8Array<ArrayBuffer>>): Promise<ListDifference>;
   /** Closes the socket; later calls fail. */
   close(): void;
 }

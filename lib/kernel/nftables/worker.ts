@@ -4,7 +4,9 @@
  * reaches the owner as an error and does not end the worker.
  */
 import { NetlinkError } from "../netlink/errors.ts";
+import { compareElementLists } from "./compare_elements.ts";
 import { DirectTransport } from "./direct_transport.ts";
+import type { NftQuery } from "./transport.ts";
 import {
   packPayloads,
   type WorkerAnswer,
@@ -15,17 +17,16 @@ import {
 serve();
 
 function serve(): void {
-  let transport: DirectTransport | undefined;
-  const opened = (): DirectTransport => transport ??= new DirectTransport();
+  let server: Server | undefined;
 
   self.onmessage = async ({ data: request }: MessageEvent<WorkerRequest>) => {
     try {
       if (request.kind === "close") {
-        transport?.close();
-        transport = undefined;
+        server?.close();
+        server = undefined;
         answer({ kind: "done", id: request.id });
       } else {
-        await handle(opened(), request);
+        await (server ??= new Server()).handle(request);
       }
     } catch (error) {
       answer({ kind: "failed", id: request.id, failure: failureOf(error) });
@@ -33,32 +34,63 @@ function serve(): void {
   };
 }
 
-async function handle(
-  transport: DirectTransport,
-  request: Exclude<WorkerRequest, { kind: "close" }>,
-): Promise<void> {
-  const { id } = request;
-  switch (request.kind) {
-    case "open":
-      return answer({ kind: "done", id });
-    case "commit": {
-      const result = await transport.commit(request.bytes);
-      return answer({ kind: "committed", id, result }, [result.bytes.buffer]);
+/** What a dump gave, kept until what it is compared with is there. */
+type Dumped =
+  | { readonly kind: "elements"; readonly elements: Uint8Array }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+class Server {
+  readonly #transport = new DirectTransport();
+  readonly #dumped = new Map<number, Dumped>();
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  async handle(request: Exclude<WorkerRequest, { kind: "close" }>): Promise<void> {
+    const { id } = request;
+    switch (request.kind) {
+      case "open":
+        return answer({ kind: "done", id });
+      case "commit": {
+        const result = await this.#transport.commit(request.bytes);
+        return answer({ kind: "committed", id, result }, [result.bytes.buffer]);
+      }
+      case "query": {
+        const payloads = packPayloads(await this.#transport.query(request.query));
+        return answer({ kind: "payloads", id, payloads }, [
+          payloads.bytes.buffer,
+          payloads.lengths.buffer,
+        ]);
+      }
+      case "dump":
+        this.#dumped.set(id, this.#dump(request.query));
+        return;
+      case "compare": {
+        const difference = compareElementLists(this.#take(id), request.desired);
+        return answer({ kind: "compared", id, difference }, [
+          difference.extra.buffer,
+          difference.missing.buffer,
+        ]);
+      }
+      case "forget":
+        this.#dumped.delete(id);
     }
-    case "query": {
-      const payloads = packPayloads(await transport.query(request.query));
-      return answer({ kind: "payloads", id, payloads }, [
-        payloads.bytes.buffer,
-        payloads.lengths.buffer,
-      ]);
+  }
+
+  #dump(query: NftQuery): Dumped {
+    try {
+      return { kind: "elements", elements: this.#transport.dumpElements(query) };
+    } catch (error) {
+      return { kind: "failed", error };
     }
-    case "compare": {
-      const difference = await transport.compare(request.query, request.desired);
-      return answer({ kind: "compared", id, difference }, [
-        difference.extra.buffer,
-        difference.missing.buffer,
-      ]);
-    }
+  }
+
+  #take(id: number): Uint8Array {
+    const dumped = this.#dumped.get(id);
+    this.#dumped.delete(id);
+    if (dumped?.kind === "elements") return dumped.elements;
+    throw dumped?.error ?? new TypeError("Cannot compare elements: none were read");
   }
 }
 

@@ -3,17 +3,17 @@ import type { NetlinkErrorOptions } from "../netlink/errors.ts";
 import type { ListDifference } from "./compare_elements.ts";
 import type { CommitResult, NftQuery } from "./transport.ts";
 
-/** To the worker. It answers each request once, in order. */
+/**
+ * To the worker. It answers each request once, in order; but `dump` is answered by the `compare` of
+ * the same number that follows, and neither by `forget`.
+ */
 export type WorkerRequest =
   | { readonly kind: "open"; readonly id: number }
   | { readonly kind: "commit"; readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: "query"; readonly id: number; readonly query: NftQuery }
-  | {
-    readonly kind: "compare";
-    readonly id: number;
-    readonly query: NftQuery;
-    readonly desired: Uint8Array<ArrayBuffer>;
-  }
+  | { readonly kind: "dump"; readonly id: number; readonly query: NftQuery }
+  | { readonly kind: "compare"; readonly id: number; readonly desired: Uint8Array<ArrayBuffer> }
+  | { readonly kind: "forget"; readonly id: number }
   | { readonly kind: "close"; readonly id: number };
 
 /** Answers of the worker. */

@@ -53,10 +53,20 @@ export class WorkerTransport implements NftTransport {
     return unpackPayloads(answer.payloads);
   }
 
-  async compare(query: NftQuery, desired: Uint8Array<ArrayBuffer>): Promise<ListDifference> {
-    const answer = await this.#ask((id) => ({ kind: "compare", id, query, desired }), [
-      desired.buffer,
-    ]);
+  async compare(
+    query: NftQuery,
+    desired: Promise<Uint8Array<ArrayBuffer>>,
+  ): Promise<ListDifference> {
+    const id = this.#nextId++;
+    this.#worker.postMessage({ kind: "dump", id, query } satisfies WorkerRequest);
+    let list: Uint8Array<ArrayBuffer>;
+    try {
+      list = await desired;
+    } catch (error) {
+      this.#worker.postMessage({ kind: "forget", id } satisfies WorkerRequest);
+      throw error;
+    }
+    const answer = await this.#send({ kind: "compare", id, desired: list }, [list.buffer]);
     if (answer.kind !== "compared") throw unexpected(answer);
     return answer.difference;
   }
@@ -71,11 +81,14 @@ export class WorkerTransport implements NftTransport {
     request: (id: number) => WorkerRequest,
     transfer: Transferable[] = [],
   ): Promise<WorkerAnswer> {
+    return this.#send(request(this.#nextId++), transfer);
+  }
+
+  #send(request: WorkerRequest, transfer: Transferable[]): Promise<WorkerAnswer> {
     if (this.#broken) return Promise.reject(this.#broken);
-    const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject });
-      this.#worker.postMessage(request(id), transfer);
+      this.#pending.set(request.id, { resolve, reject });
+      this.#worker.postMessage(request, transfer);
     });
   }
 

@@ -76,6 +76,42 @@ Deno.test("calls that overlap are done in order", async () => {
   );
 });
 
+Deno.test("a commit after another is not sent when that one is refused", async () => {
+  await using namespace = await NftNamespace.create();
+  using nftables = await openIn(namespace);
+  const set = { name: "ips", key: ["addr"] } as const;
+  const element = {
+    kind: "add-elements",
+    set: "ips",
+    elements: [{ key: ["10.128.0.1"] }],
+  } as const;
+  const made = nftables.commit(table("ip"), [{ kind: "add-table" }, { kind: "add-set", set }]);
+  await nftables.commit(table("ip"), [element], { after: made });
+  const refused = nftables.commit(table("ip"), [{ kind: "delete-chain", chain: "none" }]);
+  const chain = { kind: "add-chain", chain: { name: "late" } } as const;
+  const late = nftables.commit(table("ip"), [chain], { after: refused });
+  await assert.rejects(refused, isNotFound);
+  await assert.rejects(late, isNotFound);
+  assert.deepEqual((await nftables.listTable(table("ip")))?.chains, []);
+  assert.deepEqual(await nftables.listElements(table("ip"), set), element.elements);
+});
+
+Deno.test("compareElements() whose desired elements never come fails, and the next one does not", async () => {
+  await using namespace = await NftNamespace.create();
+  using nftables = await openIn(namespace);
+  const set = { name: "ips", key: ["addr"] } as const;
+  await nftables.commit(table("ip"), [{ kind: "add-table" }, { kind: "add-set", set }]);
+  const never = Promise.reject(new Error("no list"));
+  await assert.rejects(nftables.compareElements(table("ip"), set, never), /no list/);
+  const missing = { name: "none", key: ["addr"] } as const;
+  await assert.rejects(nftables.compareElements(table("ip"), missing, []), isNotFound);
+  const element = { key: ["10.128.0.1"] };
+  assert.deepEqual(await nftables.compareElements(table("ip"), set, [element]), {
+    missing: [element],
+    extra: [],
+  });
+});
+
 Deno.test("compareElements() names what is missing, what is too much and what has another value", async () => {
   await using namespace = await NftNamespace.create();
   using nftables = await openIn(namespace);
