@@ -35,10 +35,28 @@ export const commandTree: CommandTree = {
       load: async () => (await import("./config/schema.ts")).schemaCommand,
     },
     {
+      words: ["namespaces", "opt-out"],
+      summary: "stop serving the Services of namespaces, and even watching them",
+      load: async () => (await import("./namespaces/opt_out.ts")).optOutCommand,
+    },
+    {
+      words: ["namespaces", "opt-in"],
+      summary: "serve the Services of namespaces again",
+      load: async () => (await import("./namespaces/opt_in.ts")).optInCommand,
+    },
+    {
+      words: ["namespaces", "list"],
+      summary: "show which namespaces are opted out, since when, and what that saves",
+      load: async () => (await import("./namespaces/list.ts")).listCommand,
+    },
+    {
       words: ["completion"],
       summary: "print a completion script for bash, fish or zsh",
       load: async () => (await import("./completion.ts")).completionCommand(() => commandTree),
     },
   ],
-  groups: [{ word: "config", summary: "read, check and rewrite configurations" }],
+  groups: [
+    { word: "config", summary: "read, check and rewrite configurations" },
+    { word: "namespaces", summary: "choose the namespaces that proxies leave alone" },
+  ],
 };

@@ -4,6 +4,7 @@ import type { EventSink } from "../../lib/base/event_sink.ts";
 import type { Logger } from "../../lib/base/log.ts";
 import type { MetricsRegistry } from "../../lib/base/metrics.ts";
 import { RepeatedFailureLog } from "../../lib/base/repeated_failure.ts";
+import type { OptOutMetrics } from "../../lib/watchers/opt_out.ts";
 import type { Source } from "../../lib/watchers/source.ts";
 import type { RunOptions } from "../run_options.ts";
 import type { Lifetime } from "./lifetime.ts";
@@ -93,12 +94,28 @@ async function openApiserver(context: SourceOptions): Promise<OpenSource> {
   const source = createApiserverSource({
     client,
     nodeName,
-    ...(options.namespaceOptOut ? { optOut: { delayMs: options.namespaceOptOutDelayMs } } : {}),
+    ...(options.namespaceOptOut
+      ? { optOut: { delayMs: options.namespaceOptOutDelayMs, metrics: optOutMetrics(metrics) } }
+      : {}),
     clock,
     log: logger,
     signal: lifetime.signal,
   });
   return { source, description: "an apiserver", events, hasNode: true };
+}
+
+function optOutMetrics(registry: MetricsRegistry): OptOutMetrics {
+  return {
+    namespaces: registry.gauge({
+      name: "kubeproxy_optout_namespaces",
+      help: "Namespaces whose Services this proxy leaves alone because of their label.",
+    }),
+    filteredLocally: registry.gauge({
+      name: "kubeproxy_optout_filtered_locally",
+      help:
+        "Opted-out namespaces that the apiserver sends all the same, because a request has no room for their names.",
+    }),
+  };
 }
 
 function architecture(): string {
