@@ -8,7 +8,7 @@
 import { describeError, describeStack } from "./errors.ts";
 import type { Logger, LogValues } from "./log.ts";
 
-/** Raises the verbosity of the files, classes and functions whose name matches; `*` and `?` are wildcards. */
+/** Raises the verbosity of the files whose name matches; `*` and `?` are wildcards. */
 export interface VerbosityRule {
   readonly filePattern: string;
   readonly verbosity: number;
@@ -35,13 +35,7 @@ interface Entry {
   readonly level: number;
   readonly message: string;
   readonly values: LogValues;
-  readonly caller: Caller;
-}
-
-interface Caller {
-  readonly place: string;
-  /** What rules for single files may match: the file, the function, its class. */
-  readonly names: readonly string[];
+  readonly caller: string;
 }
 
 /** From this verbosity on, errors come with their stacks. */
@@ -111,8 +105,9 @@ export class Klog implements Logger {
     return this.#rules.length > 0 && level <= this.#verbosityOf(callerOf(this.enabled));
   }
 
-  #verbosityOf(caller: Caller): number {
-    const rule = this.#rules.find(({ name }) => caller.names.some((each) => name.test(each)));
+  #verbosityOf(caller: string): number {
+    const file = caller.slice(caller.lastIndexOf("/") + 1).replace(/\.\w+:\d+$/, "");
+    const rule = this.#rules.find(({ name }) => name.test(file));
     return Math.max(this.#verbosity, rule?.verbosity ?? 0);
   }
 
@@ -129,7 +124,7 @@ function textLine(entry: Entry, time: number, pid: number): string {
   const micros = String(Math.floor((time % 1000) * 1000)).padStart(6, "0");
   const day = `${two(date.getMonth() + 1)}${two(date.getDate())}`;
   const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-  const file = entry.caller.place.slice(entry.caller.place.lastIndexOf("/") + 1);
+  const file = entry.caller.slice(entry.caller.lastIndexOf("/") + 1);
   const values = Object.entries(entry.values).map(([key, value]) => textValue(key, value)).join("");
   const head = `${entry.severity}${day} ${clock}.${micros} ${String(pid).padStart(7)} ${file}]`;
   return `${head} ${entry.plain ? entry.message : JSON.stringify(entry.message)}${values}\n`;
@@ -146,7 +141,7 @@ function textValue(key: string, value: unknown): string {
 
 function jsonLine(entry: Entry, time: number): string {
   const level = entry.severity === "E" ? {} : { v: entry.level };
-  const head = { ts: time, caller: entry.caller.place, msg: entry.message, ...level };
+  const head = { ts: time, caller: entry.caller, msg: entry.message, ...level };
   return `${toJson({ ...head, ...entry.values })}\n`;
 }
 
@@ -165,20 +160,11 @@ function globPattern(pattern: string): RegExp {
   return new RegExp(`^${source.replaceAll("?", ".")}$`);
 }
 
-/**
- * Whoever called `method`: `room/file.ts:12`, the last two parts of the path. A bundle has no such
- * files any more, but it keeps the names of functions: `Syncer.sync:12` there.
- */
-function callerOf(method: unknown): Caller {
+/** `room/file.ts:12` of whoever called `method`: the last two parts of the path. */
+function callerOf(method: unknown): string {
   const holder: { stack?: string } = {};
   Error.captureStackTrace(holder, typeof method === "function" ? method : undefined);
-  // Frames look like "    at Syncer.sync (file:///x/lib/sync/syncer.ts:12:5)".
-  const frame =
-    /^ +at (?:async )?(?:new )?(?:([^ (]+) (?:\[.*\] )?)?\(?.*?([^/\s()]+\/)?([^/\s()]+):(\d+):\d+\)?$/m;
-  const [, called, folder = "", file, line] = frame.exec(holder.stack ?? "") ?? [];
-  if (file === undefined) return { place: "kube-proxy:0", names: [] };
-  const name = called?.replace(/^Object\./, "");
-  const names = [file.replace(/\.\w+$/, ""), ...(name ? [name, name.split(".")[0]] : [])];
-  const bundled = file.endsWith(".js") && name !== undefined;
-  return { place: `${bundled ? name : folder + file}:${line}`, names };
+  // Frames look like "    at name (file:///x/lib/sync/syncer.ts:12:5)".
+  const place = /([^/\s()]+\/)?([^/\s()]+):(\d+):\d+\)?$/m.exec(holder.stack ?? "");
+  return place ? `${place[1] ?? ""}${place[2]}:${place[3]}` : "kube-proxy:0";
 }

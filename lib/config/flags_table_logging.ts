@@ -70,7 +70,7 @@ export const loggingFlags: readonly RunFlag[] = [
     type: verbosityPatterns,
     scope: "always",
     group: "Logging",
-    summary: "verbosity of single source files, classes or functions, in the text format",
+    summary: "verbosity of single source files, in the text format",
     fallback: [],
     place: {
       path: "logging.vmodule",

@@ -1,14 +1,6 @@
-/** Where the worker's module is: the one place that knows how the program is bundled. */
+/** Where the worker's module is: beside this one, in the sources as in the built program. */
 
-const WORKER = "lib/kernel/nftables/worker";
-
-/**
- * The worker's address, seen from the module with this address. Run from source, it lies beside this
- * file. The bundler keeps its path below the bundle's root, and puts the code that asks into `main.js`
- * at the root or into a chunk in `modules/`.
- */
+/** The worker's address, seen from a module of this folder with the given address. */
 export function workerUrl(moduleUrl: string): URL {
-  if (new URL(moduleUrl).pathname.endsWith(".ts")) return new URL("./worker.ts", moduleUrl);
-  const root = new URL(/\/modules\/[^/]*$/.test(moduleUrl) ? "../" : "./", moduleUrl);
-  return new URL(`${WORKER}.js`, root);
+  return new URL(moduleUrl.endsWith(".ts") ? "./worker.ts" : "./worker.js", moduleUrl);
 }

@@ -72,19 +72,6 @@ Deno.test("Klog heeds the verbosity", async (t) => {
     assert.equal(said({ vmodule }, deep), `I${head} "deep"\n`);
     assert.equal(said({ vmodule: [{ filePattern: "other", verbosity: 4 }] }, deep), "");
   });
-  await t.step("of a function and of a class", () => {
-    class Deep {
-      say(log: Klog): void {
-        deep(log);
-        log.verbose(4, "deeper");
-      }
-    }
-    const rule = (filePattern: string) => ({ vmodule: [{ filePattern, verbosity: 4 }] });
-    assert.equal(said(rule("deep"), deep), `I${head} "deep"\n`);
-    for (const name of ["Deep", "Deep.say", "D*"]) {
-      assert.match(said(rule(name), (log) => new Deep().say(log)), /"deeper"\n$/, name);
-    }
-  });
   await t.step("changed while it runs", () => {
     const louder = (log: Klog) => {
       log.setVerbosity(4);
