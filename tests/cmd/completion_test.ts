@@ -54,7 +54,7 @@ async function bashOffers(words: readonly string[], directory: string): Promise<
 }
 
 const offers: readonly { name: string; words: string[]; offered: string[] | RegExp }[] = [
-  { name: "commands", words: [""], offered: ["completion", "config", "help", "run"] },
+  { name: "commands", words: [""], offered: ["completion", "config", "help", "namespaces", "run"] },
   { name: "a command begun", words: ["comp"], offered: ["completion"] },
   {
     name: "a group's commands",
