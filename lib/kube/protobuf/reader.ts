@@ -124,7 +124,7 @@ export class Reader {
     if (end - start > shortText) return utf8.decode(this.#bytes.subarray(start, end));
     const bytes = this.#bytes.subarray(start, end);
     for (let i = start; i < end; i++) if (this.#bytes[i] > 0x7f) return utf8.decode(bytes);
-    // Put together one by one, longer texts would stay chains of parts: 10 MB more at 10,000 Services.
+    // Put together one by one, longer texts would stay chains of parts, which take more memory.
     return Reflect.apply(String.fromCharCode, null, bytes);
   }
 
