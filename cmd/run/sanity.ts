@@ -14,6 +14,8 @@ export interface SanityFacts {
   readonly dualStack: boolean;
   /** The Node's, where local traffic is told by them. */
   readonly podCIDRs: readonly string[];
+  /** The gate for node ports on loopback addresses is on. */
+  readonly localhostGate: boolean;
 }
 
 /** One sentence each; the fatal ones end the start. */
@@ -27,7 +29,8 @@ export function checkSanity(facts: SanityFacts): SanityReport {
   const familyChecks = checkFamilies(facts);
   const sentences = (fatal: boolean) =>
     familyChecks.filter((check) => check.fatal === fatal).map(({ message }) => message);
-  return { warnings: [...checkNodePorts(facts), ...sentences(false)], fatal: sentences(true) };
+  const warnings = [...checkNodePorts(facts), ...checkLocalhost(facts), ...sentences(false)];
+  return { warnings, fatal: sentences(true) };
 }
 
 function checkNodePorts({ configuration, podCIDRs, primary }: SanityFacts): string[] {
@@ -55,6 +58,15 @@ function checkNodePorts({ configuration, podCIDRs, primary }: SanityFacts): stri
     ];
   }
   return [];
+}
+
+/** Loopback addresses need a proxy in user space, which this program does not have. */
+function checkLocalhost({ configuration, localhostGate }: SanityFacts): string[] {
+  const asked = configuration.nodePortAddresses.includes("localhost");
+  if (configuration.mode !== "nftables" || !asked && !localhostGate) return [];
+  return [
+    "node ports do not answer on loopback addresses in nftables mode: this version has no proxy for them",
+  ];
 }
 
 interface FamilyCheck {

@@ -139,7 +139,7 @@ async function assemble(
 }
 
 function tellSanity(
-  { configuration }: RunOptions,
+  { configuration, gates }: RunOptions,
   { state, families, logger }: Pick<Proxy, "state" | "families"> & { readonly logger: Logger },
 ): void {
   const { warnings, fatal } = checkSanity({
@@ -147,6 +147,7 @@ function tellSanity(
     primary: state.nodeIPs.primaryFamily,
     dualStack: families.length > 1,
     podCIDRs: configuration.detectLocalMode === "NodeCIDR" ? state.node?.podCIDRs ?? [] : [],
+    localhostGate: gates.enabled("KubeProxyNFTablesLocalhostNodePorts"),
   });
   for (const warning of warnings) {
     logger.error("Kube-proxy configuration may be incomplete or incorrect", new Error(warning));

@@ -6,7 +6,7 @@ type Changes =
   & Partial<
     Pick<
       ProxyConfiguration,
-      "nodePortAddresses" | "detectLocalMode" | "healthzBindAddress" | "metricsBindAddress"
+      "mode" | "nodePortAddresses" | "detectLocalMode" | "healthzBindAddress" | "metricsBindAddress"
     >
   >
   & {
@@ -30,6 +30,7 @@ function facts(changes: Changes, place: Partial<SanityFacts> = {}): SanityFacts 
     primary: "IPv4",
     dualStack: true,
     podCIDRs: [],
+    localhostGate: false,
     ...place,
   };
 }
@@ -118,6 +119,16 @@ const rows: readonly { name: string; facts: SanityFacts; warnings?: RegExp; fata
   {
     name: "metrics on the wrong family, dual-stack",
     facts: facts({ metricsBindAddress: "[fd00::1]:10249" }),
+  },
+  {
+    name: "node ports on localhost",
+    facts: facts({ mode: "nftables", nodePortAddresses: ["localhost", "primary"] }),
+    warnings: /do not answer on loopback/,
+  },
+  {
+    name: "the gate for node ports on localhost",
+    facts: facts({ mode: "nftables" }, { localhostGate: true }),
+    warnings: /do not answer on loopback/,
   },
   {
     name: "the same in an IPv6 cluster",
