@@ -3,7 +3,7 @@
  * every commit of anybody. While it is what our own commits make it, nobody else can have changed
  * the table, and there is nothing to read.
  */
-import type { Nftables } from "../../kernel/nftables/nftables.ts";
+import type { CommitOptions, Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftOperation, NftTable } from "../../kernel/nftables/operations.ts";
 
 export class Committer {
@@ -23,10 +23,18 @@ export class Committer {
   }
 
   /** One atomic batch of changes that the table needs; an empty one does nothing. */
-  async commit(operations: readonly NftOperation[], signal: AbortSignal): Promise<void> {
+  async commit(
+    operations: readonly NftOperation[],
+    { after, signal }: Pick<CommitOptions, "after" | "signal">,
+  ): Promise<void> {
     if (operations.length === 0) return;
-    if (!operations.some(isSurelyAChange)) await this.#lookFirst();
-    await this.#nftables.commit(this.#table, operations, { signal });
+    const ready = operations.some(isSurelyAChange) ? after : this.#lookFirst(after);
+    // The commit fails with it; one that fails before must not leave it unlooked at.
+    ready?.catch(() => {});
+    await this.#nftables.commit(this.#table, operations, {
+      ...(signal && { signal }),
+      ...(ready && { after: ready }),
+    });
     this.#written += operations.length;
     if (this.#expected !== undefined) this.#expected++;
   }
@@ -35,7 +43,8 @@ export class Committer {
    * What somebody else added meanwhile the kernel does not add again, and its generation stands still:
    * to count such a batch would hide their commit. After anybody's commit the table has to be read.
    */
-  async #lookFirst(): Promise<void> {
+  async #lookFirst(after: Promise<unknown> | undefined): Promise<void> {
+    if (after) await after;
     if (this.#expected !== undefined && await this.isMoved()) this.#expected = undefined;
   }
 

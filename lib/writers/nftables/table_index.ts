@@ -49,15 +49,22 @@ export async function readTable(
   for (const rule of listing.rules) listOf(rules, rule.chain).push(rule);
   const chains = new Map(listing.chains.map((chain) => [chain.name, chain]));
   const found = new Map(listing.sets.map((set) => [set.name, set]));
-  const differences = new Map<SetName, NftElementDifference>();
-  const elements = wanted();
-  for (const name of setNames) {
+  const ours = setNames.filter((name) => {
     const set = found.get(name);
-    if (!set || !isSameKind(set, sets[name])) continue;
-    const desired = elements.get(name) ?? [];
-    differences.set(name, await nftables.compareElements(table, sets[name], desired));
+    return set !== undefined && isSameKind(set, sets[name]);
+  });
+  const elements = Promise.withResolvers<ReadonlyMap<SetName, readonly NftElement[]>>();
+  // The sets are read meanwhile.
+  const compared = Promise.all(ours.map(async (name) => {
+    const desired = elements.promise.then((lists) => lists.get(name) ?? []);
+    return [name, await nftables.compareElements(table, sets[name], desired)] as const;
+  }));
+  try {
+    elements.resolve(wanted());
+  } catch (error) {
+    elements.reject(error);
   }
-  return { chains, rules, sets: found, differences };
+  return { chains, rules, sets: found, differences: new Map(await compared) };
 }
 
 /** One set's difference, by key. */

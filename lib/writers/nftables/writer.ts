@@ -13,6 +13,7 @@ import type { NftTable } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, ServicePortKey, Snapshot } from "../../snapshot/snapshot.ts";
 import type { Changes, Notice, RuleWriter, SyncReport } from "../writer.ts";
 import { type Batch, mergeBatches } from "./batch.ts";
+import { commitInOrder } from "./commit_in_order.ts";
 import { Committer } from "./committer.ts";
 import { type Desired, groupServicePorts, wantedElements } from "./desired.ts";
 import { faultOf, withoutFaults } from "./faults.ts";
@@ -132,7 +133,7 @@ export class NftablesWriter implements RuleWriter {
         after: context,
         servicesAfter: () => followedServices(applied, services),
       });
-      for (const { operations } of batches) await this.#committer.commit(operations, signal);
+      for (const { operations } of batches) await this.#committer.commit(operations, { signal });
     } catch (error) {
       if (!(error instanceof NftablesError)) throw error;
       this.#logger?.verbose(2, "The kernel refused a change, reading the table", {
@@ -195,19 +196,12 @@ export class NftablesWriter implements RuleWriter {
       reconciliation = new Reconciliation(desired, { content: undefined, retired });
       batches = [mergeBatches([{ kind: "delete-table" }], reconciliation.batches())];
     }
-    for (const batch of batches) {
-      signal.throwIfAborted();
-      try {
-        await this.#committer.commit(batch.operations, signal);
-      } catch (error) {
-        if (!(error instanceof NftablesError) || !refusals.learn(batch, error.failures)) {
-          throw error;
-        }
-        return undefined;
-      }
-      await turnOfTheEventLoop();
-    }
-    return reconciliation.inventory;
+    const options = { committer: this.#committer, clock: this.#clock, signal };
+    const failed = await commitInOrder(batches, options);
+    if (!failed) return reconciliation.inventory;
+    const { batch, error } = failed;
+    if (error instanceof NftablesError && refusals.learn(batch, error.failures)) return undefined;
+    throw error;
   }
 
   async #isDifferent({ context, inventory, services }: Applied): Promise<boolean> {
@@ -224,7 +218,7 @@ export class NftablesWriter implements RuleWriter {
     const inventory = this.#applied?.inventory;
     if (!inventory || names.length === 0) return;
     try {
-      await this.#committer.commit(inventory.deletions(names), signal);
+      await this.#committer.commit(inventory.deletions(names), { signal });
       inventory.forget(names);
     } catch (error) {
       if (!(error instanceof NftablesError)) throw error;
@@ -303,8 +297,4 @@ function skipNotices(skipped: ReadonlyMap<ServicePortKey, string>): readonly Not
     message: `Cannot program Service port "${service}": ${message}; it is tried again when it ` +
       "changes and whenever the table is compared as a whole",
   }));
-}
-
-function turnOfTheEventLoop(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
 }
