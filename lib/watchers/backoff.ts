@@ -6,10 +6,10 @@ import { ApiError, ConnectionError } from "../kube/status.ts";
 
 const firstMs = 200;
 /** A server that is not there costs nobody anything when asked: keep asking. */
-const unreachableCapMs = 1_500;
+const unreachableCapMs = 1_000;
 /** A server that refuses is spared more the longer it refuses. */
-const refusedCapMs = 2_000;
-const patientAttempts = 12;
+const refusedCapMs = 1_500;
+const patientAttempts = 16;
 const longestMs = 30_000;
 
 /** Counts failures in a row. */
@@ -31,14 +31,14 @@ export class Backoff {
     const failures = this.#failures++;
     if (error instanceof ApiError && error.status.retryAfterMs > 0) {
       // The server says when; all nodes were told the same, so they spread over what follows.
-      return Math.min(error.status.retryAfterMs, longestMs) + this.#random() * 1_000;
+      return Math.min(error.status.retryAfterMs, longestMs) + this.#random() * 500;
     }
     const capMs = error instanceof ConnectionError
       ? unreachableCapMs
       : failures < patientAttempts
       ? refusedCapMs
       : longestMs;
-    const exponent = Math.min(failures < patientAttempts ? failures : failures - 8, 20);
+    const exponent = Math.min(failures < patientAttempts ? failures : failures - 12, 20);
     const delayMs = Math.min(firstMs * 2 ** exponent, capMs);
     return delayMs * (0.5 + this.#random() / 2);
   }
