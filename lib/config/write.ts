@@ -8,6 +8,7 @@ import type { ProxyConfiguration } from "./internal.ts";
 import { isSection, joinPath, type Row, type Table, valueAt } from "./tables.ts";
 import { v1alpha1Table } from "./v1alpha1/fields.ts";
 import { v1alpha2Table } from "./v1alpha2/table.ts";
+import { isIdle } from "./validate.ts";
 
 /** Said at the top of every file of the new version that this program writes. */
 export const v1alpha2Header =
@@ -49,10 +50,16 @@ export function toV1alpha1(
   });
 }
 
-/** As v1alpha2, every field but an unset minSyncPeriod, in the order of the table. */
+/**
+ * As v1alpha2, every field but an unset minSyncPeriod, in the order of the table. v1alpha1 lets broken
+ * values stand in sections that no mode reads; v1alpha2 does not, so their defaults are written.
+ */
 export function toV1alpha2(configuration: ProxyConfiguration): FileValues {
   const values = valuesOf(v1alpha2Table, (row) => {
-    const value = valueAt(configuration, row.to[0]);
+    const own = valueAt(configuration, row.to[0]);
+    const broken = isIdle(row.path, configuration.mode) &&
+      row.field.rules.some((rule) => rule.check(own).length > 0);
+    const value = broken ? row.field.default : own;
     return value === undefined ? undefined : z.encode(row.field.type, value);
   });
   return { apiVersion: `${apiGroup}/v1alpha2`, kind: "KubeProxyConfiguration", ...values };

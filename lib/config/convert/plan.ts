@@ -177,10 +177,9 @@ function downgrade(given: Given, configuration: ProxyConfiguration): Step[] {
     return [drop(given, twin ? `${twin.path} serves both modes` : "v1alpha1 always does so")];
   }
   if (value === undefined) {
-    if (!target.field.refusesNull && same(row.field.default, target.field.default)) {
-      return [keep(given, target, "")];
-    }
-    return [drop(given, "null means unset")];
+    const changed = newDefaultAsOld(row, target);
+    if (changed) return [{ ...changed, from: given.path }];
+    return target.field.refusesNull ? [drop(given, "null means unset")] : [keep(given, target, "")];
   }
   if (place === "minSyncPeriodMs" && value === 0 && configuration.mode !== "ipvs") {
     return [lose(given, "v1alpha1 takes 0s for unset")];
@@ -209,11 +208,23 @@ function oldDefault(
     const why = "the default of v1alpha2, which v1alpha1 cannot say";
     return [{ kind: "lost", from: row.path, to: "", value: text, why }];
   }
-  if (present.has(target.path)) return [];
+  const step = newDefaultAsOld(row, target);
+  return step && !present.has(target.path) ? [step] : [];
+}
+
+/** What v1alpha2 does when nothing is said, for v1alpha1 to say; undefined when both do the same. */
+function newDefaultAsOld(row: Row, target: Row): Step | undefined {
+  const old = valueAt(internalDefaults(), row.to[0]);
+  if (same(row.field.default, old)) return undefined;
   const value = encode(target, row.field.default);
-  const why = `the default of v1alpha2; that of v1alpha1 is ${showValue(encode(target, old))}`;
-  const kind = "default made explicit";
-  return [{ kind, from: "", to: target.path, value: text, why, replacement: { value } }];
+  return {
+    kind: "default made explicit",
+    from: "",
+    to: target.path,
+    value: showValue(value),
+    why: `the default of v1alpha2; that of v1alpha1 is ${showValue(encode(target, old))}`,
+    replacement: { value },
+  };
 }
 
 function rowFor(place: string): Row | undefined {

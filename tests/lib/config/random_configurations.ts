@@ -101,7 +101,7 @@ export const sayableV1alpha2Values: fc.Arbitrary<Values> = fc.tuple(
       "fd00:10:128::/48",
     ]),
     "iptables.backend": fc.constant("auto"),
-    "iptables.localhostNodePorts": flag,
+    "iptables.localhostNodePorts": fc.option(flag),
     "ipFamilyPolicy": fc.constant("PreferDualStack"),
     "linux.masqueradeAll": flag,
     "linux.oomScoreAdj": fc.option(fc.integer({ min: -1000, max: 1000 })),

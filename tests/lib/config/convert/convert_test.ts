@@ -123,6 +123,12 @@ const fromV2: { name: string; before: string; after: string; lost: string[] }[] 
     after: "mode: ipvs\niptables:\n  masqueradeBit: 3\nipvs:\n  minSyncPeriod: 0s\n",
     lost: [],
   },
+  {
+    name: "null is the default of v1alpha2",
+    before: "configHardFail: false\nbindAddressHardFail: null\nmode: ipvs\n",
+    after: "mode: ipvs\n",
+    lost: [],
+  },
 ];
 
 Deno.test("convertText() to v1alpha1", async (t) => {

@@ -76,6 +76,15 @@ Deno.test("a configuration that is written as v1alpha2 reads back the same", () 
   );
 });
 
+Deno.test("a broken value that nothing reads is not written as v1alpha2", () => {
+  const before = fileOf("v1alpha1", { mode: "iptables", "nftables.masqueradeBit": -1 });
+  const { configuration } = load(before);
+  assert.equal(
+    load(writeConfiguration(configuration, "v1alpha2")).configuration.nftables.masqueradeBit,
+    14,
+  );
+});
+
 /** One field goes to a wrong place. */
 function planted(plan: Plan, from: string, to: string): Plan {
   const steps = plan.fields.get(from)?.map((step) => ({ ...step, to }));
