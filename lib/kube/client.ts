@@ -84,7 +84,7 @@ export interface JsonRequest {
 const protobuf = "application/vnd.kubernetes.protobuf";
 
 /** Throws ApiError for a refusal, ConnectionError where no or half an answer came, SyntaxError for garbage. */
-export class KubeClient {
+export class KubeClient implements Disposable {
   readonly #options: KubeClientOptions;
   readonly #timing: ClientTiming;
   readonly #cache = new TextCache();
@@ -152,6 +152,7 @@ export class KubeClient {
     const response = await this.#send(action, request);
     const encoding = expectEncoding(response, action);
     const body = await this.#body(response);
+    this.#responseRead("GET", body.length);
     return decodeObject(resource, { encoding, cache: this.#cache, body });
   }
 
@@ -169,7 +170,14 @@ export class KubeClient {
       signal: request.signal,
     });
     expectEncoding(response, action);
-    return JSON.parse(new TextDecoder().decode(await this.#body(response)));
+    const body = await this.#body(response);
+    this.#responseRead(request.method, body.length);
+    return JSON.parse(new TextDecoder().decode(body));
+  }
+
+  /** Closes the connections. */
+  [Symbol.dispose](): void {
+    this.#options.transport[Symbol.dispose]();
   }
 
   async #page<T extends ApiObject>(
@@ -190,6 +198,7 @@ export class KubeClient {
       decoder.push(chunk);
     }
     const page = decoder.end();
+    this.#responseRead("GET", bytes);
     this.#options.metrics.received(resource.name, { bytes, objects: page.objects.length });
     return page;
   }
@@ -229,6 +238,11 @@ export class KubeClient {
       code: response.status,
       retryAfterMs: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : status.retryAfterMs,
     });
+  }
+
+  #responseRead(method: string, bytes: number): void {
+    const { metrics, transport } = this.#options;
+    metrics.responseRead({ method, host: transport.host, bytes });
   }
 
   #body(response: Response): Promise<Uint8Array> {

@@ -10,13 +10,13 @@ export interface FinishedRequest {
   /** Until the answer's head: the body of a watch lasts as long as it likes. */
   readonly durationMs: number;
   readonly requestBytes: number;
-  /** Undefined for a watch, and where no answer came. */
-  readonly responseBytes?: number;
 }
 
 /** Where the client's figures go. */
 export interface ClientMetrics {
   requestFinished(request: FinishedRequest): void;
+  /** A whole answer was read; watches have none. Bytes are counted after decompression. */
+  responseRead(response: { readonly method: string; readonly host: string; bytes: number }): void;
   rateLimited(request: { readonly method: string; readonly host: string; waitedMs: number }): void;
   /** Bytes after decompression; objects of lists and of watch events alike. */
   received(resource: string, amount: { readonly bytes: number; readonly objects: number }): void;
@@ -25,6 +25,7 @@ export interface ClientMetrics {
 /** Counts nothing. */
 export const noClientMetrics: ClientMetrics = {
   requestFinished: () => {},
+  responseRead: () => {},
   rateLimited: () => {},
   received: () => {},
 };
@@ -64,13 +65,13 @@ export function registerClientMetrics(registry: MetricsRegistry): ClientMetrics 
   );
   const received = registerReceived(registry);
   return {
-    requestFinished({ method, host, code, durationMs, requestBytes, responseBytes }) {
+    requestFinished({ method, host, code, durationMs, requestBytes }) {
       const verb = { verb: method, host };
       requests.add(1, { code, method, host });
       duration.observe(durationMs / 1000, verb);
       requestSize.observe(requestBytes, verb);
-      if (responseBytes !== undefined) responseSize.observe(responseBytes, verb);
     },
+    responseRead: ({ method, host, bytes }) => responseSize.observe(bytes, { verb: method, host }),
     rateLimited: ({ method, host, waitedMs }) =>
       limiter.observe(waitedMs / 1000, { verb: method, host }),
     received,
