@@ -1,5 +1,5 @@
 /** Metrics about the program as a whole: what it is, which gates it has, what it uses. */
-import type { MetricsRegistry } from "../../lib/base/metrics.ts";
+import type { MetricsRegistry, Sample } from "../../lib/base/metrics.ts";
 import { programCommit } from "../../lib/base/version.ts";
 import type { FeatureGates } from "../../lib/config/feature_gates.ts";
 import type { ProcessUsage, Self } from "../../lib/kernel/self.ts";
@@ -24,6 +24,7 @@ export function registerProgramMetrics(registry: MetricsRegistry, facts: Program
     gates.set(enabled ? 1 : 0, { name, stage });
   }
   registerBuildInfo(registry, facts);
+  registerTotals(registry);
   for (const { name, help, type, read } of processMetrics) {
     const values = () => [{ value: read(facts.self.usage()) }];
     registry.scraped({ name, help, type, stability: "none", read: values });
@@ -53,6 +54,30 @@ function registerBuildInfo(registry: MetricsRegistry, facts: ProgramFacts): void
   }).set(1, labels);
 }
 
+/** How many metrics there are; none of them is ever hidden or switched off. */
+function registerTotals(registry: MetricsRegistry): void {
+  const total = (which: string, help: string, read: () => readonly Sample[]) =>
+    registry.scraped({
+      name: `${which}_metrics_total`,
+      help: `The count of ${which} metrics${help}.`,
+      type: "counter",
+      stability: "BETA",
+      labels: which === "registered" ? ["stability_level", "deprecated_version"] : [],
+      read,
+    });
+  total("disabled", "", () => [{ value: 0 }]);
+  total("hidden", "", () => [{ value: 0 }]);
+  total(
+    "registered",
+    " broken by stability level and deprecation version",
+    () =>
+      [...registry.stabilities].map(([level, value]) => ({
+        value,
+        labels: { stability_level: level, deprecated_version: "" },
+      })),
+  );
+}
+
 interface ProcessMetric {
   readonly name: string;
   readonly help: string;
@@ -72,6 +97,18 @@ const processMetrics: readonly ProcessMetric[] = [
     help: "Maximum number of open file descriptors.",
     type: "gauge",
     read: ({ maxFileDescriptors }) => maxFileDescriptors,
+  },
+  {
+    name: "process_network_receive_bytes_total",
+    help: "Number of bytes received by the process over the network.",
+    type: "counter",
+    read: ({ receivedBytes }) => receivedBytes,
+  },
+  {
+    name: "process_network_transmit_bytes_total",
+    help: "Number of bytes sent by the process over the network.",
+    type: "counter",
+    read: ({ sentBytes }) => sentBytes,
   },
   {
     name: "process_open_fds",
@@ -96,5 +133,12 @@ const processMetrics: readonly ProcessMetric[] = [
     help: "Virtual memory size in bytes.",
     type: "gauge",
     read: ({ virtualBytes }) => virtualBytes,
+  },
+  {
+    name: "process_virtual_memory_max_bytes",
+    help: "Maximum amount of virtual memory available in bytes.",
+    type: "gauge",
+    // As client libraries show the absence of a limit: the largest number that the kernel has for it.
+    read: ({ maxVirtualBytes }) => maxVirtualBytes === Infinity ? 2 ** 64 : maxVirtualBytes,
   },
 ];

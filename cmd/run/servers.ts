@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import type { EventSink } from "../../lib/base/event_sink.ts";
 import { type IpFamily } from "../../lib/base/ip_family.ts";
 import type { Klog } from "../../lib/base/klog.ts";
-import { MetricsRegistry } from "../../lib/base/metrics.ts";
+import type { MetricsRegistry } from "../../lib/base/metrics.ts";
 import { kubernetesVersion, programVersion } from "../../lib/base/version.ts";
 import { toV1alpha1 } from "../../lib/config/write.ts";
 import { healthzHandler } from "../../lib/health/healthz.ts";
@@ -88,7 +88,6 @@ function metricsHandler(context: ServersOptions): Handler {
   const configz = toV1alpha1(configuration, { unsetMinSyncPeriod: "upstream" });
   return metricsPages({
     metrics: context.metrics,
-    slis: new MetricsRegistry(),
     mode: configuration.mode,
     configz: () => configz,
     ...(flagz ? { flagz: () => Object.fromEntries(options.flags) } : {}),

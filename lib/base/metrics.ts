@@ -51,6 +51,7 @@ export interface Sample {
 /** Holds the metrics of one exposition page. Names are unique; registering one twice is a bug and throws. */
 export class MetricsRegistry {
   readonly #registry = new Registry();
+  readonly #stabilities = new Map<string, number>();
 
   counter(options: MetricOptions): Counter {
     const counter = new PromCounter(this.#common(options));
@@ -96,6 +97,16 @@ export class MetricsRegistry {
     return this.#registry.getMetricsAsArray().map((metric) => metric.name).sort();
   }
 
+  /** How many families are registered at each stability level that counts as one. */
+  get stabilities(): ReadonlyMap<string, number> {
+    return this.#stabilities;
+  }
+
+  /** Forgets all values; labelled families lose their series. */
+  reset(): void {
+    this.#registry.resetMetrics();
+  }
+
   /** The page in text format 0.0.4, families sorted by name. */
   async expose(): Promise<string> {
     const families = await this.#registry.getMetricsAsJSON();
@@ -108,9 +119,11 @@ export class MetricsRegistry {
   }
 
   #common({ name, help, labels = [], stability = "ALPHA" }: MetricOptions) {
+    const isLevel = stability !== "none";
+    if (isLevel) this.#stabilities.set(stability, (this.#stabilities.get(stability) ?? 0) + 1);
     return {
       name,
-      help: `[${stability}] ${help}`,
+      help: isLevel ? `[${stability}] ${help}` : help,
       labelNames: [...labels],
       registers: [this.#registry],
     };

@@ -3,12 +3,11 @@ import type { MetricsRegistry } from "../base/metrics.ts";
 import { notFound } from "./healthz.ts";
 import type { Handler } from "./listener.ts";
 import { type DebugOptions, debugPage } from "./debug_pages.ts";
+import { HealthSlis } from "./slis.ts";
 import { flagzPage, type StatuszInfo, statuszPage } from "./zpages.ts";
 
 export interface MetricsPagesOptions {
   readonly metrics: MetricsRegistry;
-  /** The health checks of this server itself as metrics. */
-  readonly slis: MetricsRegistry;
   /** The effective proxy mode. */
   readonly mode: string;
   /** The configuration as upstream would show it. */
@@ -27,6 +26,7 @@ const exposition = { "content-type": "text/plain; version=0.0.4; charset=utf-8" 
 
 /** Answers every path of the metrics server; all methods alike, as upstream. */
 export function metricsPages(options: MetricsPagesOptions): Handler {
+  const slis = new HealthSlis({ processStartMs: options.processStartMs });
   return async (request) => {
     const url = new URL(request.url);
     switch (url.pathname) {
@@ -38,9 +38,9 @@ export function metricsPages(options: MetricsPagesOptions): Handler {
           },
         });
       case "/metrics/slis":
-        return new Response(await options.slis.expose(), { headers: exposition });
+        return await slisPage(request, slis);
       case "/healthz":
-        return serverHealth(url);
+        return serverHealth(url, slis);
       case "/healthz/ping":
         return new Response("ok", { headers: plainText });
       case "/proxyMode":
@@ -63,9 +63,16 @@ function configz(configuration: unknown): Response {
   });
 }
 
+async function slisPage({ method }: Request, slis: HealthSlis): Promise<Response> {
+  if (method !== "DELETE") return new Response(await slis.expose(), { headers: exposition });
+  slis.reset();
+  return new Response("metrics reset\n", { headers: plainText });
+}
+
 /** The health of this HTTP server, not of the proxy: whoever asks here wants to know that it answers. */
-function serverHealth(url: URL): Response {
+function serverHealth(url: URL, slis: HealthSlis): Response {
   const excluded = url.searchParams.getAll("exclude").includes("ping");
+  if (!excluded) slis.succeeded("ping", "healthz");
   if (!url.searchParams.has("verbose")) return new Response("ok", { headers: plainText });
   return new Response(`[+]ping ${excluded ? "excluded: ok" : "ok"}\nhealthz check passed\n`, {
     headers: plainText,

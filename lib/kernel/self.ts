@@ -6,6 +6,11 @@ export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
   readonly virtualBytes: number;
+  /** Infinity when there is no limit. */
+  readonly maxVirtualBytes: number;
+  /** By IP, in the network namespace that the process was started in. */
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
   readonly openFileDescriptors: number;
   /** Infinity when there is no limit. */
   readonly maxFileDescriptors: number;
@@ -36,12 +41,17 @@ export class LinuxSelf implements Self {
   usage(): ProcessUsage {
     const stat = parseProcessStat(this.#read("/proc/self/stat"));
     const status = this.#read("/proc/self/status");
+    const limits = this.#read("/proc/self/limits");
+    const traffic = parseTraffic(this.#read("/proc/self/net/netstat"));
     return {
       cpuSeconds: stat.cpuTicks / TICKS_PER_SECOND,
       residentBytes: statusBytes(status, "VmRSS") ?? stat.residentPages * PAGE_BYTES_FALLBACK,
       virtualBytes: stat.virtualBytes,
+      maxVirtualBytes: parseLimit(limits, "Max address space"),
+      receivedBytes: traffic.received,
+      sentBytes: traffic.sent,
       openFileDescriptors: [...Deno.readDirSync("/proc/self/fd")].length,
-      maxFileDescriptors: parseMaxOpenFiles(this.#read("/proc/self/limits")),
+      maxFileDescriptors: parseLimit(limits, "Max open files"),
       startTimeSeconds: bootTimeSeconds(this.#read("/proc/stat")) +
         stat.startTicks / TICKS_PER_SECOND,
     };
@@ -84,9 +94,25 @@ export function hasCapability(status: string, capability: bigint): boolean {
 }
 
 /** The soft limit in `Max open files            20000                20000                files`. */
-export function parseMaxOpenFiles(limits: string): number {
-  const match = /^Max open files\s+(\d+|unlimited)/m.exec(limits);
+export function parseLimit(limits: string, name: string): number {
+  const match = new RegExp(`^${name}\\s+(\\d+|unlimited)`, "m").exec(limits);
   return match && match[1] !== "unlimited" ? Number(match[1]) : Infinity;
+}
+
+/**
+ * The two figures of /proc/self/net/netstat, where a line of names stands above each line of values:
+ * ```
+ * IpExt: InNoRoutes InTruncatedPkts InMcastPkts OutMcastPkts InBcastPkts OutBcastPkts InOctets OutOctets …
+ * IpExt: 0 0 12 14 0 0 123456 65432 …
+ * ```
+ */
+export function parseTraffic(
+  netstat: string,
+): { readonly received: number; readonly sent: number } {
+  const [names = [], values = []] = netstat.split("\n").filter((line) => line.startsWith("IpExt: "))
+    .map((line) => line.split(" "));
+  const read = (name: string) => Number(values[names.indexOf(name)] ?? 0);
+  return { received: read("InOctets"), sent: read("OutOctets") };
 }
 
 /** `VmRSS:	   12345 kB` in bytes. */

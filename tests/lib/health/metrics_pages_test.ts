@@ -9,7 +9,6 @@ function pages(overrides: Partial<MetricsPagesOptions> = {}) {
   metrics.counter({ name: "kubeproxy_unused_total", help: "Unused", labels: ["ip_family"] });
   const handler = metricsPages({
     metrics,
-    slis: new MetricsRegistry(),
     mode: "some-mode",
     configz: () => ({ kind: "KubeProxyConfiguration" }),
     flagz: () => ({ v: "2", config: "/etc/p.yaml" }),
@@ -45,7 +44,13 @@ const rows: readonly {
       /^# HELP kubeproxy_sync_proxy_rules_service_changes_pending \[ALPHA\] Pending\n# TYPE \S+ gauge\n\S+ 3\n$/,
   },
   { path: "/metrics", method: "DELETE", status: 200, text: /changes_pending 3/ },
-  { path: "/metrics/slis", status: 200, text: /^$/ },
+  {
+    path: "/metrics/slis",
+    status: 200,
+    text:
+      /^# HELP process_start_time_seconds \[ALPHA\] .*\n# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1700000000.5\n$/,
+  },
+  { path: "/metrics/slis", method: "DELETE", status: 200, text: /^metrics reset\n$/ },
   { path: "/healthz", status: 200, text: /^ok$/ },
   { path: "/healthz?verbose", status: 200, text: /^\[\+\]ping ok\nhealthz check passed\n$/ },
   { path: "/healthz/ping", status: 200, text: /^ok$/ },
@@ -141,4 +146,20 @@ Deno.test("/debug works with profiling enabled", async (t) => {
     assert.equal((await get("/debug/flags/v")).status, 406);
     assert.deepEqual(levels, [4]);
   });
+});
+
+Deno.test("/metrics/slis counts what /healthz checks, until it is reset", async () => {
+  const get = pages();
+  await get("/healthz");
+  await get("/healthz?verbose");
+  await get("/healthz?exclude=ping");
+  await get("/healthz/ping");
+  const { text } = await get("/metrics/slis");
+  assert.match(text, /kubernetes_healthcheck\{name="ping",type="healthz"\} 1\n/);
+  assert.match(
+    text,
+    /kubernetes_healthchecks_total\{name="ping",type="healthz",status="success"\} 2\n/,
+  );
+  await get("/metrics/slis", { method: "DELETE" });
+  assert.doesNotMatch((await get("/metrics/slis")).text, /kubernetes_healthcheck/);
 });

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import {
   hasCapability,
   LinuxSelf,
-  parseMaxOpenFiles,
+  parseLimit,
   parseProcessStat,
+  parseTraffic,
 } from "../../../lib/kernel/self.ts";
 
 const netAdmin = 12n;
@@ -34,10 +35,16 @@ Deno.test("parseProcessStat() reads behind a name with spaces and parentheses", 
   });
 });
 
-Deno.test("parseMaxOpenFiles() reads the soft limit", () => {
+Deno.test("parseLimit() reads the soft limit", () => {
   const line = (soft: string) => `Max open files            ${soft}                20000  files\n`;
-  assert.equal(parseMaxOpenFiles(line("1024")), 1024);
-  assert.equal(parseMaxOpenFiles(line("unlimited")), Infinity);
+  assert.equal(parseLimit(line("1024"), "Max open files"), 1024);
+  assert.equal(parseLimit(line("unlimited"), "Max open files"), Infinity);
+});
+
+Deno.test("parseTraffic() finds its columns by name", () => {
+  const netstat = "TcpExt: A B\nTcpExt: 1 2\nIpExt: X InOctets OutOctets\nIpExt: 5 70 80\n";
+  assert.deepEqual(parseTraffic(netstat), { received: 70, sent: 80 });
+  assert.deepEqual(parseTraffic(""), { received: 0, sent: 0 });
 });
 
 Deno.test("LinuxSelf measures this process", () => {
