@@ -20,6 +20,8 @@ export interface ServerCounts {
   readonly openWatches: number;
   /** Bodies of lists, as they went over the wire. */
   readonly listBytes: number;
+  /** Objects of all lists that its watch cache answered. */
+  readonly listObjects: number;
 }
 
 /** What the proxy counted of one resource. */
@@ -111,6 +113,10 @@ export class OptOutCluster implements AsyncDisposable {
         clusterLists: lists("cluster"),
         namespaceLists: lists("namespace"),
         openWatches: sumSeries(page, "apiserver_longrunning_requests", { resource, verb: "WATCH" }),
+        listObjects: sumSeries(page, "apiserver_storage_list_returned_objects_total", {
+          resource,
+          storage: "watchcache",
+        }),
         listBytes: sumSeries(page, "apiserver_response_sizes_sum", { resource, verb: "LIST" }),
       };
     };
