@@ -105,7 +105,9 @@ export class OptOutCluster implements AsyncDisposable {
   }
 
   async served(): Promise<Readonly<Record<(typeof followed)[number], ServerCounts>>> {
-    const page = await this.api.requestText("GET", "/metrics");
+    // A client of its own: the apiserver may have been restarted.
+    using client = new ApiClient(this.small.plane.access);
+    const page = await client.requestText("GET", "/metrics");
     const read = (resource: string): ServerCounts => {
       const lists = (scope: string) =>
         sumSeries(page, "apiserver_request_total", { resource, verb: "LIST", scope });
