@@ -157,26 +157,31 @@ export async function whoAnswers(
   hostname: string,
   { port = 80, timeoutMs = 250 } = {},
 ): Promise<string | undefined> {
-  const expired = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => expired.resolve(undefined), timeoutMs);
-  const connecting = Deno.connect({ hostname, port });
+  const expired = new AbortController();
+  let connection: Deno.TcpConn | undefined;
+  const timer = setTimeout(() => {
+    expired.abort();
+    close(connection);
+  }, timeoutMs);
   try {
-    return await Promise.race([greeting(connecting), expired.promise]);
-  } finally {
-    clearTimeout(timer);
-    connecting.then((connection) => connection.close(), () => {});
-  }
-}
-
-async function greeting(connecting: Promise<Deno.TcpConn>): Promise<string | undefined> {
-  try {
-    const connection = await connecting;
+    connection = await Deno.connect({ hostname, port, signal: expired.signal });
     const buffer = new Uint8Array(128);
     const length = await connection.read(buffer);
     return length ? decoder.decode(buffer.subarray(0, length)).split(" ")[0] : undefined;
   } catch {
     // Refused, unreachable, or closed because the time was up.
     return undefined;
+  } finally {
+    clearTimeout(timer);
+    close(connection);
+  }
+}
+
+function close(connection: Deno.TcpConn | undefined): void {
+  try {
+    connection?.close();
+  } catch {
+    // Closed already.
   }
 }
 

@@ -129,8 +129,9 @@ Deno.test("PromSyncMetrics has upstream's buckets for the time from cause to eff
   metrics.programmed("IPv4", 1);
   const bounds = (await linesOf(registry, "kubeproxy_network_programming_duration_seconds_bucket"))
     .map((line) => /le="([^"]+)"/.exec(line)?.[1]);
-  assert.equal(bounds.length, 81);
-  assert.deepEqual([...bounds.slice(0, 4), ...bounds.slice(-3)], [
+  assert.equal(bounds.length, 82);
+  assert.deepEqual([...bounds.slice(0, 5), ...bounds.slice(-3)], [
+    "0",
     "0.25",
     "0.5",
     "1",
