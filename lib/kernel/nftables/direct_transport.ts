@@ -1,14 +1,18 @@
 /** The nf_tables socket itself. The worker runs one of these; tools and tests use it in their own thread. */
+import { NetlinkError } from "../netlink/errors.ts";
 import { MessageType, type NetlinkAnswer, readAnswer, readMessages } from "../netlink/messages.ts";
 import { dump, transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import { compareElementLists, type ListDifference } from "./compare_elements.ts";
 import { joinElementLists } from "./element_cursor.ts";
+import { generationQuery, readGeneration } from "./generation.ts";
 import type { CommitResult, NftQuery, NftTransport } from "./transport.ts";
 import { genmsg } from "./wire.ts";
 
 /** Each refused message answers by itself: room for tens of thousands. */
 const RECEIVE_BUFFER_BYTES = 32 << 20;
+/** A series ends with its refusal; a few more batches of it may be on their way. */
+const REMEMBERED_SERIES = 64;
 const COMMIT = "commit nf_tables changes";
 
 /** How the socket is opened. */
@@ -19,18 +23,16 @@ export interface DirectTransportOptions {
 /** Speaks to the kernel in the calling thread; every promise it returns is settled already. */
 export class DirectTransport implements NftTransport {
   readonly #socket: NetlinkSocket;
+  /** Series that were refused, latest last. */
+  readonly #stopped: number[] = [];
 
   /** Opens the socket in the network namespace of this thread. Throws `NetlinkError`. */
   constructor({ receiveBufferBytes = RECEIVE_BUFFER_BYTES }: DirectTransportOptions = {}) {
     this.#socket = new NetlinkSocket({ protocol: NetlinkProtocol.netfilter, receiveBufferBytes });
   }
 
-  commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult> {
-    return settle(() => {
-      this.#drain();
-      this.#socket.send(bytes, COMMIT);
-      return { bytes, refusals: this.#refusals() };
-    });
+  commit(bytes: Uint8Array<ArrayBuffer>, series?: number): Promise<CommitResult> {
+    return settle(() => this.#commit(bytes, series));
   }
 
   query(query: NftQuery): Promise<readonly Uint8Array[]> {
@@ -52,6 +54,37 @@ export class DirectTransport implements NftTransport {
 
   close(): void {
     this.#socket.close();
+  }
+
+  #commit(bytes: Uint8Array<ArrayBuffer>, series: number | undefined): CommitResult {
+    if (series !== undefined && this.#stopped.includes(series)) return { kind: "skipped", bytes };
+    let isApplied = false;
+    try {
+      this.#drain();
+      const before = this.#generation();
+      this.#socket.send(bytes, COMMIT);
+      const refusals = this.#refusals();
+      if (refusals.length > 0) return { kind: "refused", bytes, refusals };
+      isApplied = true;
+      return { kind: "applied", bytes, receipt: { before, after: this.#generation() } };
+    } finally {
+      if (!isApplied && series !== undefined) this.#stop(series);
+    }
+  }
+
+  #stop(series: number): void {
+    this.#stopped.push(series);
+    if (this.#stopped.length > REMEMBERED_SERIES) this.#stopped.shift();
+  }
+
+  /** Not a number where the kernel refuses to tell: the batch itself says why, or is done all the same. */
+  #generation(): number {
+    try {
+      return readGeneration(this.#payloads(generationQuery));
+    } catch (error) {
+      if (error instanceof NetlinkError) return NaN;
+      throw error;
+    }
   }
 
   #payloads({ op, type, nfproto, names, dump: whole }: NftQuery): Uint8Array[] {

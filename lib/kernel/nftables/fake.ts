@@ -12,6 +12,8 @@ import { type FakeRefusal, FakeTable, type Undo } from "./fake_table.ts";
 import { lowerRule } from "./lower_rule.ts";
 import type {
   CommitOptions,
+  CommitReceipt,
+  CommitSeries,
   Nftables,
   NftElementDifference,
   NftFailure,
@@ -41,6 +43,7 @@ export class FakeNftables implements Nftables {
   readonly #holdsChains: boolean;
   readonly #tables = new Map<string, { readonly table: NftTable; readonly state: FakeTable }>();
   readonly #commits: FakeCommit[] = [];
+  readonly #stopped = new WeakSet<CommitSeries>();
   #generation = 1;
   #handle = 0n;
   #fault: FakeFault = () => undefined;
@@ -74,14 +77,33 @@ export class FakeNftables implements Nftables {
     return Promise.resolve(this.#generation);
   }
 
+  // deno-lint-ignore require-await -- what it throws becomes a rejection
   async commit(
     table: NftTable,
     operations: readonly NftOperation[],
     options: CommitOptions = {},
-  ): Promise<void> {
-    if (options.after) await options.after;
+  ): Promise<CommitReceipt | undefined> {
     options.signal?.throwIfAborted();
-    if (operations.length === 0) return;
+    if (operations.length === 0) return undefined;
+    const { series } = options;
+    try {
+      if (series && this.#stopped.has(series)) {
+        throw new Error(
+          `Cannot change ${placeOf(table)}: a batch that this one builds on was refused`,
+        );
+      }
+      return this.#commit(table, operations, options);
+    } catch (error) {
+      if (series) this.#stopped.add(series);
+      throw error;
+    }
+  }
+
+  #commit(
+    table: NftTable,
+    operations: readonly NftOperation[],
+    options: CommitOptions,
+  ): CommitReceipt {
     const setOf = this.#setLookup(table, operations);
     // What cannot be encoded must not pass here either. Elements of missing sets are refused below.
     const known = operations.filter((each) => !("elements" in each) || setOf(each.set));
@@ -89,9 +111,9 @@ export class FakeNftables implements Nftables {
     this.#failAsAWhole(table, options.generation);
     const failures = this.#apply(table, operations);
     if (failures.length === 0) {
-      this.#generation++;
+      const before = this.#generation++;
       this.#commits.push({ table, operations });
-      return;
+      return { before, after: this.#generation };
     }
     throw new NftablesError(failures, (failure) => {
       const operation = operations[failure.operation];

@@ -1,19 +1,11 @@
 /** nf_tables by netlink: the real `Nftables`. */
 import { Errno } from "../errno.ts";
-import { readAttributes, readU32be } from "../netlink/attributes.ts";
 import { hasErrno, NetlinkError } from "../netlink/errors.ts";
 import type { NetlinkAnswer } from "../netlink/messages.ts";
 import { MessageWriter } from "../netlink/writer.ts";
 import { blame } from "./blame.ts";
 import { decodeElements } from "./decode_elements.ts";
-import {
-  anonymousSet,
-  attributesOf,
-  decodeChain,
-  decodeRule,
-  decodeSet,
-  decodeTable,
-} from "./decode_table.ts";
+import { anonymousSet, decodeChain, decodeRule, decodeSet, decodeTable } from "./decode_table.ts";
 import { DirectTransport } from "./direct_transport.ts";
 import { joinElementLists } from "./element_cursor.ts";
 import { differenceOf } from "./elements.ts";
@@ -22,8 +14,11 @@ import { ElementEncoder } from "./encode_elements.ts";
 import { describeOperation, failureText, NftablesError } from "./errors.ts";
 import type { AnonymousSet } from "./expressions.ts";
 import { familyFacts } from "./family.ts";
+import { generationQuery, readGeneration } from "./generation.ts";
 import type {
   CommitOptions,
+  CommitReceipt,
+  CommitSeries,
   Nftables,
   NftElementDifference,
   NftFailure,
@@ -32,7 +27,7 @@ import type {
 import type { NftElement, NftOperation, NftSet, NftTable } from "./operations.ts";
 import { SetDefinitions } from "./set_definitions.ts";
 import type { NftQuery, NftTransport } from "./transport.ts";
-import { ElemListAttr, GenAttr, Msg, RuleAttr, SetAttr, TableAttr } from "./wire.ts";
+import { ElemListAttr, Msg, RuleAttr, SetAttr, TableAttr } from "./wire.ts";
 import { WorkerTransport } from "./worker_transport.ts";
 
 /** Busy neighbours move the generation all the time; after so many readings the last one has to do. */
@@ -52,53 +47,46 @@ export function openNftablesInThread(): NetlinkNftables {
 export class NetlinkNftables implements Nftables, Disposable {
   readonly #transport: NftTransport;
   readonly #sets = new SetDefinitions();
+  readonly #series = new WeakMap<CommitSeries, number>();
+  #lastSeries = 0;
 
   constructor(transport: NftTransport) {
     this.#transport = transport;
   }
 
   async generation(): Promise<number> {
-    const [payload] = await this.#queryGeneration({
-      op: "read the nf_tables generation",
-      type: Msg.getGen,
-      nfproto: 0,
-      names: [],
-      dump: false,
-    });
-    const id = readAttributes(attributesOf(payload)).get(GenAttr.id);
-    if (!id) throw new TypeError("Cannot read the nf_tables generation: the kernel gave none");
-    return readU32be(id);
+    return readGeneration(await this.#queryGeneration(generationQuery));
   }
 
   async commit(
     table: NftTable,
     operations: readonly NftOperation[],
     options: CommitOptions = {},
-  ): Promise<void> {
+  ): Promise<CommitReceipt | undefined> {
     options.signal?.throwIfAborted();
-    if (operations.length === 0) return;
-    const { after, generation } = options;
-    // What the batches before this one make is not known until then.
-    if (after && !this.#isKnown(table, operations)) await after;
-    const setOf = await this.#setsFor(table, operations);
+    if (operations.length === 0) return undefined;
+    const { generation, series } = options;
+    // Without waiting where all is known: the next batch may be handed over already.
+    if (!this.#knowsSets(table, operations)) await this.#learnSets(table, operations);
     options.signal?.throwIfAborted();
+    const setOf = this.#setLookup(table);
     const batch = encodeBatch(table, operations, {
       setOf,
       ...(generation !== undefined && { generation }),
     });
-    if (after) {
-      await after;
-      options.signal?.throwIfAborted();
-    }
+    // At once, since the next batch may be encoded before this one is acknowledged.
+    this.#sets.committed(table, operations);
     try {
-      const { bytes, refusals } = await this.#transport.commit(batch.bytes);
+      const result = await this.#transport.commit(batch.bytes, series && this.#numberOf(series));
+      if (result.kind === "applied") return result.receipt;
+      if (result.kind === "skipped") throw skipped(table);
+      const { bytes, refusals } = result;
       const failures = refusals.map((refusal) => failureOf(refusal, { ...batch, bytes }));
-      if (failures.length > 0) throw refused({ table, operations, failures, setOf });
+      throw refused({ table, operations, failures, setOf });
     } catch (error) {
       this.#sets.forget(table);
       throw error;
     }
-    this.#sets.committed(table, operations);
   }
 
   async listTable(table: NftTable): Promise<NftTableListing | undefined> {
@@ -152,34 +140,32 @@ export class NetlinkNftables implements Nftables, Disposable {
     this.close();
   }
 
-  /** Whether the operations can be encoded without asking the kernel what its sets are. */
-  #isKnown(table: NftTable, operations: readonly NftOperation[]): boolean {
-    const added = new Set<string>();
-    return operations.every((operation) => {
-      if (operation.kind === "add-set") added.add(operation.set.name);
-      return !changesElements(operation) || added.has(operation.set) ||
-        this.#sets.get(table, operation.set) !== undefined;
-    });
+  #numberOf(series: CommitSeries): number {
+    const known = this.#series.get(series) ?? ++this.#lastSeries;
+    this.#series.set(series, known);
+    return known;
   }
 
-  /** Knows the sets whose elements the operations change. A set that does not exist is refused here already. */
-  async #setsFor(table: NftTable, operations: readonly NftOperation[]): Promise<SetLookup> {
-    const setOf = (name: string) => this.#sets.get(table, name);
-    const added = new Set<string>();
-    for (const [index, operation] of operations.entries()) {
-      if (operation.kind === "add-set") added.add(operation.set.name);
-      if (!changesElements(operation)) continue;
-      const { set: name } = operation;
-      if (added.has(name) || setOf(name)) continue;
+  #setLookup(table: NftTable): SetLookup {
+    return (name) => this.#sets.get(table, name);
+  }
+
+  #knowsSets(table: NftTable, operations: readonly NftOperation[]): boolean {
+    return unknownSets(operations, this.#setLookup(table)).length === 0;
+  }
+
+  /** Reads the sets whose elements the operations change. One that does not exist is refused here already. */
+  async #learnSets(table: NftTable, operations: readonly NftOperation[]): Promise<void> {
+    const setOf = this.#setLookup(table);
+    for (const [operation, name] of unknownSets(operations, setOf)) {
       const set = await this.#readSet(table, name);
       if (!set) {
         const message = failureText(Errno.ENOENT, {});
-        const failures = [{ operation: index, errno: Errno.ENOENT, message }];
+        const failures = [{ operation, errno: Errno.ENOENT, message }];
         throw refused({ table, operations, failures, setOf });
       }
       this.#sets.learn(table, [set]);
     }
-    return setOf;
   }
 
   async #readSet(table: NftTable, name: string): Promise<NftSet | undefined> {
@@ -258,8 +244,28 @@ export class NetlinkNftables implements Nftables, Disposable {
 
 type SetLookup = (name: string) => NftSet | undefined;
 
-function changesElements(operation: NftOperation) {
-  return operation.kind === "add-elements" || operation.kind === "delete-elements";
+/** Sets that the operations neither make nor can be encoded without, with the first operation for each. */
+function unknownSets(
+  operations: readonly NftOperation[],
+  setOf: SetLookup,
+): readonly (readonly [operation: number, name: string])[] {
+  const seen = new Set<string>();
+  const unknown: (readonly [number, string])[] = [];
+  for (const [index, operation] of operations.entries()) {
+    if (operation.kind === "add-set") seen.add(operation.set.name);
+    if (operation.kind !== "add-elements" && operation.kind !== "delete-elements") continue;
+    const { set } = operation;
+    if (seen.has(set) || setOf(set)) continue;
+    seen.add(set);
+    unknown.push([index, set]);
+  }
+  return unknown;
+}
+
+function skipped({ family, name }: NftTable): Error {
+  return new Error(
+    `Cannot change table "${family} ${name}": a batch that this one builds on was refused`,
+  );
 }
 
 function refused({ table, operations, failures, setOf }: {

@@ -35,16 +35,28 @@ export interface CommitOptions {
   /** Fail with a stale-generation error if the ruleset changed since. */
   readonly generation?: number;
   readonly signal?: AbortSignal;
-  /**
-   * The batch is encoded at once, and sent when this is fulfilled; where it is refused nothing is sent
-   * and the commit fails alike. So the kernel works on one batch while the next is encoded.
-   */
-  readonly after?: Promise<unknown>;
+  /** A batch behind a refused one of the same series is not sent, and fails too. */
+  readonly series?: CommitSeries;
+}
+
+/**
+ * Batches that build on each other: with it the next can be handed over while the kernel works on one.
+ * An object of this class stands for one series.
+ */
+export class CommitSeries {
+  readonly name = "series";
+}
+
+/** The ruleset's generation just before a batch and just after it: more than one apart where others wrote. */
+export interface CommitReceipt {
+  readonly before: number;
+  readonly after: number;
 }
 
 /**
  * `commit` is one atomic batch: all or nothing. It throws `NftablesError`, which names each failed
- * operation by its index. An empty list writes nothing.
+ * operation by its index. An empty list writes nothing and
+ * gives no receipt.
  */
 export interface Nftables {
   /** The ruleset's generation: moves with every committed change of anybody in this network namespace. */
@@ -53,7 +65,7 @@ export interface Nftables {
     table: NftTable,
     operations: readonly NftOperation[],
     options?: CommitOptions,
-  ): Promise<void>;
+  ): Promise<CommitReceipt | undefined>;
   /** undefined when there is no such table. */
   listTable(table: NftTable): Promise<NftTableListing | undefined>;
   /** The set's elements; intervals as CIDRs. `set` says how to decode them. */

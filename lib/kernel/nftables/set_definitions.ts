@@ -21,7 +21,7 @@ export class SetDefinitions {
     this.#tables.delete(keyOf(table));
   }
 
-  /** Follows what a successful batch did. */
+  /** Follows what a batch does. */
   committed(table: NftTable, operations: readonly NftOperation[]): void {
     for (const operation of operations) {
       if (operation.kind === "add-set") this.#of(table).set(operation.set.name, operation.set);

@@ -5,6 +5,7 @@
  */
 import type { NetlinkAnswer } from "../netlink/messages.ts";
 import type { ListDifference } from "./compare_elements.ts";
+import type { CommitReceipt } from "./nftables.ts";
 
 /** A question to nf_tables; its `names` are string attributes, by number. */
 export interface NftQuery {
@@ -17,17 +18,26 @@ export interface NftQuery {
   readonly dump: boolean;
 }
 
-/** A batch that was sent: its bytes are back. */
-export interface CommitResult {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The refusals, in the kernel's order; empty when the batch was applied. */
-  readonly refusals: readonly NetlinkAnswer[];
-}
+/** What became of a batch: its bytes are back. */
+export type CommitResult =
+  | {
+    readonly kind: "applied";
+    readonly bytes: Uint8Array<ArrayBuffer>;
+    readonly receipt: CommitReceipt;
+  }
+  /** The refusals, in the kernel's order. */
+  | {
+    readonly kind: "refused";
+    readonly bytes: Uint8Array<ArrayBuffer>;
+    readonly refusals: readonly NetlinkAnswer[];
+  }
+  /** Not sent, since one of its series before was refused. */
+  | { readonly kind: "skipped"; readonly bytes: Uint8Array<ArrayBuffer> };
 
 /** Owns one nf_tables socket. Calls are done one after the other, in order. */
 export interface NftTransport {
-  /** Hands over the bytes of a batch. */
-  commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult>;
+  /** Hands over the bytes of a batch, and the number of its series. */
+  commit(bytes: Uint8Array<ArrayBuffer>, series?: number): Promise<CommitResult>;
   /** Payloads of the answers (`struct nfgenmsg` and attributes). Throws `NetlinkError`. */
   query(query: NftQuery): Promise<readonly Uint8Array[]>;
   /**

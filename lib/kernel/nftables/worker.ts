@@ -53,7 +53,7 @@ class Server {
       case "open":
         return answer({ kind: "done", id });
       case "commit": {
-        const result = await this.#transport.commit(request.bytes);
+        const result = await this.#transport.commit(request.bytes, request.series);
         return answer({ kind: "committed", id, result }, [result.bytes.buffer]);
       }
       case "query": {

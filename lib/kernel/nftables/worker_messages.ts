@@ -9,7 +9,12 @@ import type { CommitResult, NftQuery } from "./transport.ts";
  */
 export type WorkerRequest =
   | { readonly kind: "open"; readonly id: number }
-  | { readonly kind: "commit"; readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }
+  | {
+    readonly kind: "commit";
+    readonly id: number;
+    readonly bytes: Uint8Array<ArrayBuffer>;
+    readonly series?: number;
+  }
   | { readonly kind: "query"; readonly id: number; readonly query: NftQuery }
   | { readonly kind: "dump"; readonly id: number; readonly query: NftQuery }
   | { readonly kind: "compare"; readonly id: number; readonly desired: Uint8Array<ArrayBuffer> }

@@ -41,8 +41,11 @@ export class WorkerTransport implements NftTransport {
     };
   }
 
-  async commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult> {
-    const answer = await this.#ask((id) => ({ kind: "commit", id, bytes }), [bytes.buffer]);
+  async commit(bytes: Uint8Array<ArrayBuffer>, series?: number): Promise<CommitResult> {
+    const answer = await this.#ask(
+      (id) => ({ kind: "commit", id, bytes, ...(series !== undefined && { series }) }),
+      [bytes.buffer],
+    );
     if (answer.kind !== "committed") throw unexpected(answer);
     return answer.result;
   }

@@ -4,11 +4,14 @@
  */
 import { setImmediate } from "node:timers";
 import type { Clock } from "../../base/clock.ts";
+import { CommitSeries } from "../../kernel/nftables/nftables.ts";
 import type { Batch } from "./batch.ts";
 import type { Committer } from "./committer.ts";
 
 /** The event loop gets its turn at least this often. */
 const longestTurnMs = 10;
+/** Enough that the kernel always has work, few enough that they fit into memory. */
+const mostUnderWay = 2;
 
 /** The batch that failed, and how. */
 export interface FailedBatch {
@@ -31,30 +34,28 @@ export async function commitInOrder(
   batches: Iterable<Batch>,
   { clock, committer, signal }: CommitInOrderOptions,
 ): Promise<FailedBatch | undefined> {
-  let sent: Promise<FailedBatch | undefined> = Promise.resolve(undefined);
+  const series = new CommitSeries();
+  const underWay: Promise<FailedBatch | undefined>[] = [];
+  let failed: FailedBatch | undefined;
   let turnSince = clock.monotonic();
   try {
     for (const batch of batches) {
       signal.throwIfAborted();
       if (batch.operations.length > 0) {
-        const after = sent.then(stopIfFailed);
-        const committed = committer.commit(batch.operations, { signal, after });
-        const before = sent;
-        sent = committed.then(() => undefined, async (error) => await before ?? { batch, error });
-        if (await before) break;
+        const committed = committer.commit(batch.operations, { series, signal });
+        underWay.push(committed.then(() => undefined, (error: unknown) => ({ batch, error })));
+        if (underWay.length > mostUnderWay) failed = await underWay.shift();
+        if (failed) break;
       }
       if (clock.monotonic() - turnSince < longestTurnMs) continue;
       await turnOfTheEventLoop();
       turnSince = clock.monotonic();
     }
   } finally {
-    await sent;
+    for (const each of underWay) failed ??= await each;
+    await Promise.all(underWay);
   }
-  return await sent;
-}
-
-function stopIfFailed(failed: FailedBatch | undefined): void {
-  if (failed) throw failed.error;
+  return failed;
 }
 
 function turnOfTheEventLoop(): Promise<void> {

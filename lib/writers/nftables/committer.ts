@@ -3,7 +3,7 @@
  * every commit of anybody. While it is what our own commits make it, nobody else can have changed
  * the table, and there is nothing to read.
  */
-import type { CommitOptions, Nftables } from "../../kernel/nftables/nftables.ts";
+import type { CommitOptions, CommitReceipt, Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftOperation, NftTable } from "../../kernel/nftables/operations.ts";
 
 export class Committer {
@@ -25,27 +25,13 @@ export class Committer {
   /** One atomic batch of changes that the table needs; an empty one does nothing. */
   async commit(
     operations: readonly NftOperation[],
-    { after, signal }: Pick<CommitOptions, "after" | "signal">,
+    options: Pick<CommitOptions, "series" | "signal">,
   ): Promise<void> {
-    if (operations.length === 0) return;
-    const ready = operations.some(isSurelyAChange) ? after : this.#lookFirst(after);
-    // The commit fails with it; one that fails before must not leave it unlooked at.
-    ready?.catch(() => {});
-    await this.#nftables.commit(this.#table, operations, {
-      ...(signal && { signal }),
-      ...(ready && { after: ready }),
-    });
+    const receipt = await this.#nftables.commit(this.#table, operations, options);
+    if (!receipt) return;
     this.#written += operations.length;
-    if (this.#expected !== undefined) this.#expected++;
-  }
-
-  /**
-   * What somebody else added meanwhile the kernel does not add again, and its generation stands still:
-   * to count such a batch would hide their commit. After anybody's commit the table has to be read.
-   */
-  async #lookFirst(after: Promise<unknown> | undefined): Promise<void> {
-    if (after) await after;
-    if (this.#expected !== undefined && await this.isMoved()) this.#expected = undefined;
+    const isOurs = receipt.before === this.#expected && isExplained(receipt, operations);
+    this.#expected = isOurs ? receipt.after : undefined;
   }
 
   /** The generation to remember by `agree` once what is read from now on turns out to be right. */
@@ -62,6 +48,17 @@ export class Committer {
   async isMoved(): Promise<boolean> {
     return await this.#nftables.generation() !== this.#expected;
   }
+}
+
+/**
+ * Whether nobody else wrote meanwhile. What somebody else added just before the kernel does not add
+ * again, and its generation stands still: to count such a batch would hide their commit.
+ */
+function isExplained(
+  { after, before }: CommitReceipt,
+  operations: readonly NftOperation[],
+): boolean {
+  return after === before + 1 || (after === before && !operations.some(isSurelyAChange));
 }
 
 /** The kernel moves its generation for every batch with one of these. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { inNetworkNamespace } from "../../../lib/kernel/netns.ts";
 import { isExists, isNotFound } from "../../../lib/kernel/nftables/errors.ts";
 import { NetlinkNftables, openNftables } from "../../../lib/kernel/nftables/netlink_nftables.ts";
+import { CommitSeries } from "../../../lib/kernel/nftables/nftables.ts";
 import type { NftElement } from "../../../lib/kernel/nftables/operations.ts";
 import { nftText } from "../../../lib/kernel/nftables/text.ts";
 import { NftNamespace } from "./namespace.ts";
@@ -76,24 +77,26 @@ Deno.test("calls that overlap are done in order", async () => {
   );
 });
 
-Deno.test("a commit after another is not sent when that one is refused", async () => {
+Deno.test("a batch behind a refused one of its series is not sent, others are", async () => {
   await using namespace = await NftNamespace.create();
   using nftables = await openIn(namespace);
-  const set = { name: "ips", key: ["addr"] } as const;
-  const element = {
-    kind: "add-elements",
-    set: "ips",
-    elements: [{ key: ["10.128.0.1"] }],
-  } as const;
-  const made = nftables.commit(table("ip"), [{ kind: "add-table" }, { kind: "add-set", set }]);
-  await nftables.commit(table("ip"), [element], { after: made });
-  const refused = nftables.commit(table("ip"), [{ kind: "delete-chain", chain: "none" }]);
-  const chain = { kind: "add-chain", chain: { name: "late" } } as const;
-  const late = nftables.commit(table("ip"), [chain], { after: refused });
+  const chain = (name: string) => [{ kind: "add-chain", chain: { name } } as const];
+  const series = new CommitSeries();
+  const made = nftables.commit(table("ip"), [{ kind: "add-table" }], { series });
+  const refused = nftables.commit(table("ip"), [{ kind: "delete-chain", chain: "none" }], {
+    series,
+  });
+  const late = nftables.commit(table("ip"), chain("late"), { series });
+  const other = nftables.commit(table("ip"), chain("other"), { series: new CommitSeries() });
   await assert.rejects(refused, isNotFound);
-  await assert.rejects(late, isNotFound);
-  assert.deepEqual((await nftables.listTable(table("ip")))?.chains, []);
-  assert.deepEqual(await nftables.listElements(table("ip"), set), element.elements);
+  await assert.rejects(late, /a batch that this one builds on was refused/);
+  const receipts = [await made, await other];
+  const generation = await nftables.generation();
+  assert.deepEqual(receipts, [
+    { before: generation - 2, after: generation - 1 },
+    { before: generation - 1, after: generation },
+  ]);
+  assert.deepEqual((await nftables.listTable(table("ip")))?.chains, [{ name: "other" }]);
 });
 
 Deno.test("compareElements() whose desired elements never come fails, and the next one does not", async () => {

@@ -38,7 +38,7 @@ Deno.test("cleanup() takes a table that vanished meanwhile for removed", async (
   const commit = nftables.commit.bind(nftables);
   nftables.commit = async (table, operations) => {
     await commit(table, [{ kind: "delete-table" }]);
-    await commit(table, operations);
+    return await commit(table, operations);
   };
   assert.deepEqual(await cleanup(nftables), { removed: [ip, ip6], remaining: [] });
 });

@@ -82,9 +82,10 @@ Deno.test("sync() never leaves a Service of upstream's table without an endpoint
   const commit = nftables.commit.bind(nftables);
   let looks = 0;
   nftables.commit = async (...args) => {
-    await commit(...args);
+    const receipt = await commit(...args);
     looks++;
     assert.ok(await isServed(nftables), `not served after batch ${looks}`);
+    return receipt;
   };
   await harness.all();
   assert.ok(looks >= 3);
