@@ -20,12 +20,10 @@ export interface ReadOptions {
 export async function readFile(path: string, options: ReadOptions): Promise<Uint8Array> {
   try {
     if (path === "-") return await readStream(Deno.stdin.readable, options);
-    const file = await Deno.open(path, { read: true });
-    if ((await file.stat()).isDirectory) {
-      file.close();
-      throw new FileError(`Cannot read "${path}": it is a directory`, { path });
-    }
-    return await readAtMost(file.readable, `"${path}"`, options.maxBytes);
+    using file = await Deno.open(path, { read: true });
+    const { isDirectory, size } = await file.stat();
+    if (isDirectory) throw new FileError(`Cannot read "${path}": it is a directory`, { path });
+    return await readOpened(file, { path, expected: size, maxBytes: options.maxBytes });
   } catch (error) {
     if (error instanceof FileError) throw error;
     throw new FileError(`Cannot read "${path}": ${fileCause(error)}`, { path, cause: error });
@@ -113,6 +111,35 @@ export async function writeFileAtomically(path: string, content: string): Promis
   }
 }
 
+interface OpenedFile {
+  readonly path: string;
+  /** The size that the system tells: 0 of a pipe, and wrong once somebody writes. */
+  readonly expected: number;
+  readonly maxBytes: number;
+}
+
+/** One buffer as large as the file, so that a large file is in memory once. */
+async function readOpened(
+  file: Deno.FsFile,
+  { path, expected, maxBytes }: OpenedFile,
+): Promise<Uint8Array> {
+  // One byte more than expected, so that the end is met without growing.
+  let buffer = new Uint8Array(Math.min(expected, maxBytes) + 1);
+  let size = 0;
+  for (;;) {
+    const count = await file.read(buffer.subarray(size));
+    if (count === null) return buffer.subarray(0, size);
+    size += count;
+    if (size > maxBytes) throw tooLarge(`"${path}"`, maxBytes);
+    if (size < buffer.length) continue;
+    const larger = new Uint8Array(Math.max(2 * size, smallestBuffer));
+    larger.set(buffer);
+    buffer = larger;
+  }
+}
+
+const smallestBuffer = 65_536;
+
 async function readAtMost(
   stream: ReadableStream<Uint8Array>,
   subject: string,
@@ -122,11 +149,7 @@ async function readAtMost(
   let size = 0;
   for await (const chunk of stream) {
     size += chunk.length;
-    if (size > maxBytes) {
-      throw new FileError(`Cannot read ${subject}: it is larger than ${maxBytes} bytes`, {
-        path: subject,
-      });
-    }
+    if (size > maxBytes) throw tooLarge(subject, maxBytes);
     chunks.push(chunk);
   }
   const content = new Uint8Array(size);
@@ -136,6 +159,12 @@ async function readAtMost(
     offset += chunk.length;
   }
   return content;
+}
+
+function tooLarge(subject: string, maxBytes: number): FileError {
+  return new FileError(`Cannot read ${subject}: it is larger than ${maxBytes} bytes`, {
+    path: subject,
+  });
 }
 
 /** A link keeps being one: what it points to is replaced. */
