@@ -4,6 +4,7 @@ import type { EventSink } from "../../lib/base/event_sink.ts";
 import { untilRewritten } from "../../lib/base/files_watch.ts";
 import type { IpFamily } from "../../lib/base/ip_family.ts";
 import type { MetricsRegistry } from "../../lib/base/metrics.ts";
+import { ListedPorts, SharedPorts } from "../../lib/health/ports.ts";
 import { ProxyHealth } from "../../lib/health/proxy_health.ts";
 import { type HealthCheckService, ServiceHealthServers } from "../../lib/health/service_health.ts";
 import type { LinuxKernel } from "../../lib/kernel/kernel.ts";
@@ -18,7 +19,7 @@ import { announce, announceSynced } from "./announce.ts";
 import type { Completeness } from "./follow.ts";
 import type { Lifetime } from "./lifetime.ts";
 import { registerProgramMetrics } from "./program_metrics.ts";
-import { healthCheckAddresses, startServers } from "./servers.ts";
+import { startServers } from "./servers.ts";
 
 export interface Proxy {
   readonly options: RunOptions;
@@ -139,12 +140,13 @@ async function familySyncs(proxy: Proxy, health: ProxyHealth): Promise<readonly 
     partialSyncs: true,
     onFailed: (family) => own.syncFailed(family),
   });
+  const everywhere = new SharedPorts();
   const syncs: FamilySync[] = [];
   for (const family of families) {
     const source = state.families.get(family);
     if (!source) continue;
     const writer = await runtime.createWriter({ family, kernel, logger: context.logger });
-    const healthChecks = serviceHealth(proxy, family, health);
+    const healthChecks = serviceHealth(proxy, family, { health, everywhere });
     lifetime.signal.addEventListener("abort", () => void healthChecks[Symbol.asyncDispose](), {
       once: true,
     });
@@ -202,12 +204,13 @@ function healthOf({ clock, families, hasNode, options, state }: Proxy): ProxyHea
 function serviceHealth(
   { events, context, nodeName, state }: Proxy,
   family: IpFamily,
-  health: ProxyHealth,
+  { health, everywhere }: { readonly health: ProxyHealth; readonly everywhere: SharedPorts },
 ) {
   const { nodePortAddresses } = state.families.get(family)?.settings ?? {};
-  const listed = nodePortAddresses?.kind === "listed" ? nodePortAddresses.addresses : undefined;
   return new ServiceHealthServers({
-    addresses: healthCheckAddresses(family, listed),
+    ports: nodePortAddresses?.kind === "listed"
+      ? new ListedPorts(nodePortAddresses.addresses)
+      : everywhere.of(family),
     isProxyHealthy: () => health.isAlive(),
     onListenFailure: (service: HealthCheckService, error) => {
       const { namespace, name, port } = service;

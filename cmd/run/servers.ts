@@ -1,7 +1,6 @@
 /** The HTTP servers of a running proxy. */
 import type { Clock } from "../../lib/base/clock.ts";
 import type { EventSink } from "../../lib/base/event_sink.ts";
-import { type IpFamily } from "../../lib/base/ip_family.ts";
 import type { Klog } from "../../lib/base/klog.ts";
 import type { MetricsRegistry } from "../../lib/base/metrics.ts";
 import { kubernetesVersion, programVersion } from "../../lib/base/version.ts";
@@ -130,12 +129,4 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
     hostname: text.slice(0, colon).replace(/^\[|\]$/g, ""),
     port: Number(text.slice(colon + 1)),
   };
-}
-
-/** Where the health-check node ports of one family are opened. */
-export function healthCheckAddresses(
-  family: IpFamily,
-  addresses: readonly string[] | undefined,
-): readonly string[] {
-  return addresses ?? [family === "IPv4" ? "0.0.0.0" : "::"];
 }

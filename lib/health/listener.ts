@@ -1,8 +1,12 @@
 /** The one place that opens HTTP listeners. */
 import type { Clock } from "../base/clock.ts";
+import type { IpFamily } from "../base/ip_family.ts";
 import type { Logger } from "../base/log.ts";
 
 export type Handler = (request: Request) => Response | Promise<Response>;
+
+/** A handler that is told which family the client came by. */
+export type FamilyHandler = (request: Request, client: IpFamily) => Response | Promise<Response>;
 
 export interface ListenAddress {
   /** An address without brackets; an unspecified one serves both families where the host has both. */
@@ -18,7 +22,7 @@ export interface Listener extends AsyncDisposable {
 }
 
 /** Opens a listener, or throws why it cannot be opened. */
-export function listen(address: ListenAddress, handler: Handler): Listener {
+export function listen(address: ListenAddress, handler: FamilyHandler): Listener {
   const stop = new AbortController();
   const server = serveAny(address, { handler, signal: stop.signal });
   return {
@@ -32,7 +36,7 @@ export function listen(address: ListenAddress, handler: Handler): Listener {
 }
 
 interface ServeOptions {
-  readonly handler: Handler;
+  readonly handler: FamilyHandler;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +45,10 @@ function serveAny(
   { handler, signal }: ServeOptions,
 ): Deno.HttpServer<Deno.NetAddr> {
   const serve = (on: string) =>
-    Deno.serve({ hostname: on, port, signal, onListen: () => {}, onError: internalError }, handler);
+    Deno.serve(
+      { hostname: on, port, signal, onListen: () => {}, onError: internalError },
+      (request, { remoteAddr }) => handler(request, familyOf(remoteAddr.hostname)),
+    );
   if (hostname !== "0.0.0.0" && hostname !== "::") return serve(hostname);
   try {
     return serve("::");
@@ -50,6 +57,11 @@ function serveAny(
     if (error instanceof Deno.errors.AddrInUse) throw error;
     return serve("0.0.0.0");
   }
+}
+
+/** An IPv4 client of an IPv6 socket is `::ffff:192.168.0.1`. */
+function familyOf(address: string): IpFamily {
+  return address.includes(".") ? "IPv4" : "IPv6";
 }
 
 function internalError(): Response {

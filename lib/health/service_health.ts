@@ -2,7 +2,7 @@
  * The health-check node ports of Services with external policy Local: a load balancer asks each node
  * how many local endpoints it has. One instance serves one family.
  */
-import { listen, type Listener } from "./listener.ts";
+import type { Ports } from "./ports.ts";
 
 /** What a load balancer may ask about one Service. */
 export interface HealthCheckService {
@@ -14,8 +14,8 @@ export interface HealthCheckService {
 }
 
 export interface ServiceHealthOptions {
-  /** Where to listen: an unspecified address, or the node's own ones that serve node ports. */
-  readonly addresses: readonly string[];
+  /** Where to listen: everywhere, or on the node's own addresses that serve node ports. */
+  readonly ports: Ports;
   readonly isProxyHealthy: () => boolean;
   /** Told each time a port cannot be opened; it is tried again with the next update. */
   readonly onListenFailure: (service: HealthCheckService, error: unknown) => void;
@@ -23,7 +23,7 @@ export interface ServiceHealthOptions {
 
 interface Running {
   service: HealthCheckService;
-  readonly listeners: Listener[];
+  port: AsyncDisposable | undefined;
 }
 
 /** Opens, answers and closes the ports. Calls must not overlap. */
@@ -53,18 +53,12 @@ export class ServiceHealthServers implements AsyncDisposable {
   }
 
   #open(key: string, service: HealthCheckService): void {
-    const running: Running = { service, listeners: [] };
+    const running: Running = { service, port: undefined };
     try {
-      for (const hostname of this.#options.addresses) {
-        running.listeners.push(
-          listen({ hostname, port: service.port }, () => this.#answer(running)),
-        );
-      }
+      running.port = this.#options.ports.open(service.port, () => this.#answer(running));
       this.#running.set(key, running);
       this.#failed.delete(key);
     } catch (error) {
-      // All addresses or none: half of the ports open would lie to half of the load balancers.
-      for (const listener of running.listeners) void listener[Symbol.asyncDispose]();
       this.#failed.set(key, service);
       this.#options.onListenFailure(service, error);
     }
@@ -73,7 +67,7 @@ export class ServiceHealthServers implements AsyncDisposable {
   async #close(key: string): Promise<void> {
     const running = this.#running.get(key);
     this.#running.delete(key);
-    for (const listener of running?.listeners ?? []) await listener[Symbol.asyncDispose]();
+    await running?.port?.[Symbol.asyncDispose]();
   }
 
   #answer({ service }: Running): Response {

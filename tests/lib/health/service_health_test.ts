@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ListedPorts, SharedPorts } from "../../../lib/health/ports.ts";
 import {
   type HealthCheckService,
   ServiceHealthServers,
@@ -22,7 +23,7 @@ function world(addresses: readonly string[] = ["127.0.0.1"]): World {
     failures,
     proxyHealthy: true,
     servers: new ServiceHealthServers({
-      addresses,
+      ports: new ListedPorts(addresses),
       isProxyHealthy: () => made.proxyHealthy,
       onListenFailure: (service) =>
         failures.push(`${service.namespace}/${service.name}:${service.port}`),
@@ -102,4 +103,31 @@ Deno.test("a taken port is reported, leaves nothing half open, and is tried agai
   await w.servers.update(new Map());
   assert.equal((await ask(port)).status, 200);
   assert.equal(w.failures.length, 1);
+});
+
+Deno.test("on all addresses each family answers with its own count, over one port", async () => {
+  const shared = new SharedPorts();
+  const port = freePort();
+  const servers = (["IPv4", "IPv6"] as const).map((family) =>
+    new ServiceHealthServers({
+      ports: shared.of(family),
+      isProxyHealthy: () => true,
+      onListenFailure: (_, error) => assert.fail(String(error)),
+    })
+  );
+  const weight = async (host: string) => {
+    const response = await fetch(`http://${host}:${port}/`);
+    await response.body?.cancel();
+    return [response.status, response.headers.get("x-load-balancing-endpoint-weight")];
+  };
+  const [ipv4, ipv6] = servers;
+  await ipv4.update(new Map([["shop/web", shop(port, 3)]]));
+  await ipv6.update(new Map([["shop/web", shop(port, 0)]]));
+  assert.deepEqual(await weight("127.0.0.1"), [200, "3"]);
+  assert.deepEqual(await weight("[::1]"), [503, "0"]);
+  await ipv6.update(new Map([["shop/web", undefined]]));
+  assert.deepEqual(await weight("127.0.0.1"), [200, "3"]);
+  assert.deepEqual(await weight("[::1]"), [503, null]);
+  await ipv4.update(new Map([["shop/web", undefined]]));
+  assert.equal(await refuses(port), true);
 });
