@@ -1,0 +1,217 @@
+/**
+ * A proxy's start on a node of a large cluster, its rest, a storm of changes and its restart, ours and
+ * upstream's one after the other on the same control plane.
+ *   scripts/bench start [--services=10000] [--endpoints=10] [--storm-seconds=15] [--only=ours]
+ */
+import { parseArgs } from "node:util";
+import type { ProxyProcess } from "../controlplane/rig/proxy_process.ts";
+import { SmallCluster, untilAnsweredBy } from "../controlplane/rig/small_cluster.ts";
+import { BulkCluster, type Contender, contenders, startContender } from "./cluster_subject.ts";
+import { formatMs, formatRatio, formatTable, percentile, print } from "./table.ts";
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: {
+    services: { type: "string", default: "10000" },
+    endpoints: { type: "string", default: "10" },
+    "storm-seconds": { type: "string", default: "15" },
+    "rest-seconds": { type: "string", default: "20" },
+    only: { type: "string", default: "" },
+  },
+});
+const START_DEADLINE_MS = 180_000;
+const STORM_WRITES_PER_SECOND = 50;
+const CANARY_EVERY_MS = 250;
+
+/** One figure of each contender, with what we promise of it. */
+interface Line {
+  readonly title: string;
+  readonly promise: string;
+  readonly ratio: "theirs ÷ ours" | "ours ÷ theirs";
+  readonly read: (figures: Figures) => number;
+}
+
+interface Figures {
+  readonly startMs: number;
+  readonly startCpuMs: number;
+  readonly receivedMb: number;
+  readonly peakMb: number;
+  readonly restMb: number;
+  readonly stormCpuMs: number;
+  readonly stormP50Ms: number;
+  readonly stormP99Ms: number;
+  readonly restartMs: number;
+}
+
+const lines: readonly Line[] = [
+  {
+    title: "start to last VIP, ms",
+    promise: "≥ 10",
+    ratio: "theirs ÷ ours",
+    read: (f) => f.startMs,
+  },
+  {
+    title: "restart to a change's effect, ms",
+    promise: "≥ 15",
+    ratio: "theirs ÷ ours",
+    read: (f) => f.restartMs,
+  },
+  {
+    title: "CPU of the start, ms",
+    promise: "≥ 5",
+    ratio: "theirs ÷ ours",
+    read: (f) => f.startCpuMs,
+  },
+  { title: "peak RSS, MB", promise: "≤ 1", ratio: "ours ÷ theirs", read: (f) => f.peakMb },
+  { title: "RSS at rest, MB", promise: "≤ 0.6", ratio: "ours ÷ theirs", read: (f) => f.restMb },
+  { title: "received, MB", promise: "≤ 1", ratio: "ours ÷ theirs", read: (f) => f.receivedMb },
+  {
+    title: "CPU of the storm, ms",
+    promise: "≥ 3",
+    ratio: "theirs ÷ ours",
+    read: (f) => f.stormCpuMs,
+  },
+  {
+    title: "canary in the storm p50, ms",
+    promise: "",
+    ratio: "theirs ÷ ours",
+    read: (f) => f.stormP50Ms,
+  },
+  {
+    title: "canary in the storm p99, ms",
+    promise: "ours ≤ 50 ms",
+    ratio: "theirs ÷ ours",
+    read: (f) => f.stormP99Ms,
+  },
+];
+
+async function measure(
+  cluster: SmallCluster,
+  { bulk, contender }: { readonly bulk: BulkCluster; readonly contender: Contender },
+): Promise<Figures> {
+  await countReceived(cluster);
+  const first = await startContender(cluster, contender);
+  let started, storm;
+  try {
+    started = await measureStart(cluster, { bulk, process: first.process });
+    storm = await measureStorm(cluster, { bulk, process: first.process });
+  } finally {
+    await first.stop();
+  }
+  const restartMs = await measureRestart(cluster, { bulk, contender });
+  await cluster.deleteRules();
+  return { ...started, ...storm, restartMs };
+}
+
+interface Running {
+  readonly bulk: BulkCluster;
+  readonly process: ProxyProcess;
+}
+
+async function measureStart(cluster: SmallCluster, { bulk, process }: Running) {
+  const startedAt = performance.now();
+  for (const canary of bulk.canaries) {
+    await untilAnsweredBy("a", canary.clusterIP, { deadlineMs: START_DEADLINE_MS, pauseMs: 10 });
+  }
+  const startMs = performance.now() - startedAt;
+  await sleep(2_000);
+  const { cpuSeconds } = process.usage();
+  const receivedMb = await received(cluster) / 1e6;
+  await sleep(Number(values["rest-seconds"]) * 1_000);
+  const { peakMb, residentMb } = process.usage();
+  return { startMs, startCpuMs: cpuSeconds * 1_000, receivedMb, peakMb, restMb: residentMb };
+}
+
+async function measureStorm(cluster: SmallCluster, { bulk, process }: Running) {
+  const before = process.usage().cpuSeconds;
+  const end = performance.now() + Number(values["storm-seconds"]) * 1_000;
+  let isOver = false;
+  const samplesMs: number[] = [];
+  const write = async () => {
+    const startedAt = performance.now();
+    for (let step = 0; !isOver; step++) {
+      await cluster.api.update(bulk.changedSlice(step));
+      const due = startedAt + (step + 1) * 1_000 / STORM_WRITES_PER_SECOND;
+      if (due > performance.now()) await sleep(due - performance.now());
+    }
+  };
+  const writing = write();
+  for (let i = 0; performance.now() < end; i++) {
+    const canary = bulk.canaries[i % bulk.canaries.length];
+    const pod = Math.floor(i / bulk.canaries.length) % 2 === 0 ? "b" : "a";
+    await cluster.api.update(bulk.canarySlice(canary, pod));
+    samplesMs.push(await untilAnsweredBy(pod, canary.clusterIP));
+    await sleep(CANARY_EVERY_MS);
+  }
+  isOver = true;
+  await writing;
+  const stormCpuMs = (process.usage().cpuSeconds - before) * 1_000;
+  for (const canary of bulk.canaries) await cluster.api.update(bulk.canarySlice(canary, "a"));
+  await untilAnsweredBy("a", bulk.canaries[0].clusterIP);
+  return {
+    stormCpuMs,
+    stormP50Ms: percentile(samplesMs, 0.5),
+    stormP99Ms: percentile(samplesMs, 0.99),
+  };
+}
+
+/** With the rules of the last run in place. */
+async function measureRestart(
+  cluster: SmallCluster,
+  { bulk, contender }: { readonly bulk: BulkCluster; readonly contender: Contender },
+): Promise<number> {
+  const canary = bulk.canaries[0];
+  const startedAt = performance.now();
+  const { stop } = await startContender(cluster, contender);
+  try {
+    await cluster.api.update(bulk.canarySlice(canary, "b"));
+    await untilAnsweredBy("b", canary.clusterIP, { deadlineMs: START_DEADLINE_MS, pauseMs: 10 });
+    return performance.now() - startedAt;
+  } finally {
+    await stop();
+    await cluster.api.update(bulk.canarySlice(canary, "a"));
+  }
+}
+
+/** Counts on the node what the apiserver sends. */
+async function countReceived(cluster: SmallCluster): Promise<void> {
+  await cluster.onNode(
+    ["nft", "-f", "-"],
+    `add table inet bench
+     delete table inet bench
+     table inet bench { chain in { type filter hook input priority 0; tcp sport 6443 counter; } }\n`,
+  );
+}
+
+async function received(cluster: SmallCluster): Promise<number> {
+  const listed = await cluster.onNode(["nft", "list", "table", "inet", "bench"]);
+  return Number(/bytes (\d+)/.exec(listed)?.[1] ?? NaN);
+}
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+await using cluster = await SmallCluster.create();
+const services = Number(values.services);
+const endpoints = Number(values.endpoints);
+const bulk = new BulkCluster({ services, endpoints });
+await cluster.api.createAll(bulk.objects());
+const measured: Figures[] = [];
+const all = contenders(values.only).filter(({ minSyncPeriod }) => minSyncPeriod === "0s");
+for (const contender of all) measured.push(await measure(cluster, { bulk, contender }));
+const rows = lines.map(({ title, promise, ratio, read }) => {
+  const [ours, theirs = NaN] = measured.map(read);
+  return [
+    title,
+    ...measured.map((figures) => formatMs(read(figures))),
+    formatRatio(ratio === "theirs ÷ ours" ? theirs / ours : ours / theirs),
+    ratio,
+    promise,
+  ];
+});
+const titles = ["what", ...all.map(({ title }) => title), "ratio", "of what", "promised"];
+print(`## ${services} Services x ${endpoints}\n`);
+print(
+  formatTable(titles.map((title, i) => ({ title, right: i > 0 && i < titles.length - 2 })), rows),
+);
