@@ -45,6 +45,7 @@ async function openManifests(context: SourceOptions): Promise<OpenSource> {
     path: options.manifests,
     clock,
     namespaceOptOut: options.namespaceOptOut,
+    signal: lifetime.signal,
     onProblem: (problem) => {
       const message = describeManifestProblem(problem);
       failures.report({

@@ -9,7 +9,12 @@ import { isDirectory, listFiles, readFile } from "../base/files.ts";
 import { fileStamp, watchDirectory } from "../base/files_watch.ts";
 import { SharedTexts } from "../base/shared_texts.ts";
 import type { EndpointSlice, Node, Service, ServiceCIDR } from "../kube/objects.ts";
-import { describeManifestProblem, loadManifest, type ManifestProblem } from "./manifests_load.ts";
+import {
+  describeManifestProblem,
+  type LoadedManifest,
+  loadManifestInSteps,
+  type ManifestProblem,
+} from "./manifests_load.ts";
 import { ManifestObjects } from "./manifests_objects.ts";
 import type { Source } from "./source.ts";
 import type { Watcher } from "./watcher.ts";
@@ -31,9 +36,13 @@ export interface ManifestsOptions {
   readonly pollMs?: number;
   /** A larger file is refused; 1 GiB when absent. */
   readonly maxBytes?: number;
+  /** Ends the reading; what was not read by then is left out. */
+  readonly signal?: AbortSignal;
 }
 
 const gibibyte = 2 ** 30;
+/** So long a large file may keep others from the processor. */
+const maxBlockMs = 20;
 
 /**
  * One set of objects, and a Watcher for each resource in it. Opted-out namespaces are left out here,
@@ -74,7 +83,7 @@ export class ManifestsSource implements Source {
       for (const file of await manifestFiles(path)) await source.#read(file);
     } else {
       source.#stamps.set(path, await fileStamp(path));
-      source.#use(path, await source.#text(path));
+      await source.#use(path, await source.#text(path));
     }
     return source;
   }
@@ -119,12 +128,13 @@ export class ManifestsSource implements Source {
   }
 
   async #read(path: string): Promise<void> {
+    if (this.#options.signal?.aborted) return;
     const before = this.#stamps.get(path);
     try {
       this.#stamps.set(path, await fileStamp(path));
       const text = await this.#text(path);
       const settled = text?.trim() === "" && before !== undefined ? await this.#again(path) : text;
-      this.#use(path, settled);
+      await this.#use(path, settled);
     } catch (error) {
       // Its objects stay: between a removal and the file's return nothing shall go.
       this.#tell(path, error);
@@ -147,15 +157,31 @@ export class ManifestsSource implements Source {
     }
   }
 
-  #use(path: string, text: string | undefined): void {
+  async #use(path: string, text: string | undefined): Promise<void> {
     if (text === undefined) return;
-    const loaded = loadManifest(text, { file: path, texts: this.#texts });
+    const loaded = await this.#load(path, text);
+    if (!loaded) return;
     if (loaded.kind === "broken") {
       for (const problem of loaded.problems) this.#options.onProblem(problem);
       return;
     }
     for (const [kind, count] of loaded.otherKinds) this.#sayOtherKind(kind, { path, count });
     this.#objects.setFile(path, loaded.objects);
+  }
+
+  /** Undefined when the end came first. */
+  async #load(path: string, text: string): Promise<LoadedManifest | undefined> {
+    const { clock, signal } = this.#options;
+    const steps = loadManifestInSteps(text, { file: path, texts: this.#texts });
+    let since = clock.monotonic();
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+      if (clock.monotonic() - since < maxBlockMs) continue;
+      await clock.sleep(0);
+      if (signal?.aborted) return undefined;
+      since = clock.monotonic();
+    }
   }
 
   #forget(path: string): void {

@@ -2,7 +2,7 @@
 import type { SharedTexts } from "../base/shared_texts.ts";
 import type { JsonPath } from "../kube/json/values.ts";
 import { decodeManifest, type ManifestObject } from "./manifests_decode.ts";
-import { type ManifestDocument, parseManifests } from "./manifests_parse.ts";
+import { type ManifestDocument, parseManifests, type Steps } from "./manifests_parse.ts";
 
 /** Why a file cannot be used; line and column count from 1, and are 0 when there is no place. */
 export interface ManifestProblem {
@@ -25,12 +25,27 @@ export type LoadedManifest =
 /** More than this of one file helps nobody. */
 const maxProblems = 20;
 
-/** Equal texts give equal objects. `texts` is shared by all files of a source. */
-export function loadManifest(
+export interface LoadOptions {
+  readonly file: string;
+  /** Shared by all files of a source. */
+  readonly texts: SharedTexts;
+}
+
+/** Equal texts give equal objects. */
+export function loadManifest(text: string, options: LoadOptions): LoadedManifest {
+  const steps = loadManifestInSteps(text, options);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** The same for large texts: whoever takes the steps may do something else between them. */
+export function* loadManifestInSteps(
   text: string,
-  { file, texts }: { readonly file: string; readonly texts: SharedTexts },
-): LoadedManifest {
-  const parsed = parseManifests(text, { source: file });
+  { file, texts }: LoadOptions,
+): Steps<LoadedManifest> {
+  const parsed = yield* parseManifests(text, { source: file });
   if (parsed.kind === "broken") {
     const problems = parsed.problems.map((problem) => ({ file, ...problem }));
     return { kind: "broken", problems: problems.slice(0, maxProblems) };
@@ -39,6 +54,7 @@ export function loadManifest(
   const otherKinds = new Map<string, number>();
   const problems: ManifestProblem[] = [];
   for (const document of parsed.documents) {
+    yield;
     const decoded = decodeManifest(document.value, texts);
     if (decoded.kind === "other") {
       otherKinds.set(decoded.name, (otherKinds.get(decoded.name) ?? 0) + 1);

@@ -4,6 +4,7 @@
  */
 import { placeInJson, placeOfOffset, type TextPlace } from "../base/json_place.ts";
 import { type Duplicate, plainValue, readYaml, type YamlNode } from "../base/yaml.ts";
+import { readBlockYaml } from "../base/yaml_block.ts";
 import { isJsonObject, type JsonObject, type JsonPath } from "../kube/json/values.ts";
 
 /** One object of a file. */
@@ -24,20 +25,26 @@ export type ParsedText =
   | { readonly kind: "documents"; readonly documents: readonly ManifestDocument[] }
   | { readonly kind: "broken"; readonly problems: readonly TextProblem[] };
 
+/** Work that is done in many small steps; `yield` stands between two. */
+export type Steps<T> = Generator<void, T>;
+
 /** How the text says what it is: a name that ends in `.json`, or the first character of anything else. */
 export interface ParseOptions {
   readonly source: string;
 }
 
-/** A large YAML text is read document by document, so that its tree never stands whole in memory. */
-export function parseManifests(text: string, { source }: ParseOptions): ParsedText {
+/**
+ * A large YAML text is read document by document, so that its tree never stands whole in memory. Yields
+ * between documents: others may want the processor.
+ */
+export function* parseManifests(text: string, { source }: ParseOptions): Steps<ParsedText> {
   if (source.endsWith(".json")) return parseJson(text);
   if (/^\s*[{[]/.test(text)) {
     const parsed = parseJson(text);
     // What begins like JSON may still be YAML in flow style, or JSON documents between `---`.
     if (parsed.kind === "documents") return parsed;
   }
-  return parseYaml(text, source);
+  return yield* parseYaml(text, source);
 }
 
 function parseJson(text: string): ParsedText {
@@ -59,11 +66,12 @@ function jsonProblem(text: string, message: string): TextProblem {
   return { ...placeOfOffset(text, offset), message: what.charAt(0).toLowerCase() + what.slice(1) };
 }
 
-function parseYaml(text: string, source: string): ParsedText {
+function* parseYaml(text: string, source: string): Steps<ParsedText> {
   const documents: ManifestDocument[] = [];
   const problems: TextProblem[] = [];
   for (const part of yamlParts(text)) {
-    const items = readYamlList(part, source);
+    yield;
+    const items = yield* readYamlList(part, source);
     if (items) {
       documents.push(...items);
       continue;
@@ -81,6 +89,13 @@ interface ReadPart {
 }
 
 function readYamlPart(part: YamlPart, source: string): ReadPart {
+  const block = readBlockYaml(part.text);
+  if (block) {
+    return {
+      documents: [{ value: block.value, placeOf: yamlPlaces(part, source) }],
+      problems: [],
+    };
+  }
   const documents: ManifestDocument[] = [];
   const problems: TextProblem[] = [];
   const start = { line: part.line, column: 1 };
@@ -107,8 +122,11 @@ function placeOnly({ line, column }: TextPlace): TextPlace {
  * thousand objects at once does not fit into memory. Undefined for any other text, and when something
  * is wrong or refers to another item: then the text is read as a whole.
  */
-function readYamlList(part: YamlPart, source: string): readonly ManifestDocument[] | undefined {
-  const header = /^items:[ \t]*\r?\n(?=- )/m.exec(part.text);
+function* readYamlList(
+  part: YamlPart,
+  source: string,
+): Steps<readonly ManifestDocument[] | undefined> {
+  const header = /^items:[ \t]*\r?\n(?=( *)- )/m.exec(part.text);
   if (!header) return undefined;
   const from = header.index + header[0].length;
   const nextKey = /^[^\s#-]/gm;
@@ -122,9 +140,10 @@ function readYamlList(part: YamlPart, source: string): readonly ManifestDocument
   }
   const documents: ManifestDocument[] = [];
   let line = part.line + lineBreaks(part.text.slice(0, from));
-  for (const item of part.text.slice(from, end).split(/^(?=- )/m)) {
+  for (const item of part.text.slice(from, end).split(new RegExp(`^(?=${header[1]}- )`, "m"))) {
+    yield;
     // Without its dash the item is a document that is indented, in the same columns.
-    const read = readYamlPart({ text: ` ${item.slice(1)}`, line }, source);
+    const read = readYamlPart({ text: item.replace("-", " "), line }, source);
     if (read.problems.length > 0 || read.documents.length !== 1) return undefined;
     const [{ value, placeOf }] = read.documents;
     documents.push({ value: withKindOf(value, list), placeOf });
@@ -134,7 +153,9 @@ function readYamlList(part: YamlPart, source: string): readonly ManifestDocument
 }
 
 function lineBreaks(text: string): number {
-  return text.split("\n").length - 1;
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  return count;
 }
 
 function* duplicatesIn(node: YamlNode): Iterable<Duplicate> {
