@@ -178,8 +178,14 @@ async function countReceived(cluster: SmallCluster): Promise<void> {
   await cluster.onNode(
     ["nft", "-f", "-"],
     `add table inet bench
-     delete table inet bench
-     table inet bench { chain in { type filter hook input priority 0; tcp sport 6443 counter; } }\n`,
+delete table inet bench
+table inet bench {
+  chain in {
+    type filter hook input priority 0
+    tcp sport 6443 counter
+  }
+}
+`,
   );
 }
 
