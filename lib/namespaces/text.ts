@@ -41,14 +41,16 @@ export function describeKept({ facts, reason }: Extract<Step, { kind: "keep" }>)
 export function describeProxies(count: ProxyCount | undefined): string {
   const upstream = "Upstream's kube-proxy does not know the label and goes on serving";
   if (!count || count.total === 0) {
-    return `Proxies: unknown how many nodes' proxies honour the label. ${upstream}.\n`;
+    return `Nodes whose proxy honours the label: unknown. ${upstream}.\n`;
   }
   const parts = [
-    `${count.yes} of ${many(count.total, "node")} have a proxy that honours the label`,
-    ...(count.no > 0 ? [`${count.no} have it turned off by --namespace-opt-out=false`] : []),
-    ...(count.unknown > 0 ? [`${count.unknown} cannot be told (${few(count.unknownImages)})`] : []),
+    `Nodes whose proxy honours the label: ${count.yes} of ${count.total}`,
+    ...(count.no > 0 ? [`turned off by --namespace-opt-out=false: ${count.no}`] : []),
+    ...(count.unknown > 0
+      ? [`cannot be told: ${count.unknown} (${few(count.unknownImages)})`]
+      : []),
   ];
-  return `Proxies: ${parts.join(", ")}. ${upstream}.\n`;
+  return `${parts.join("; ")}. ${upstream}.\n`;
 }
 
 /** A count and its noun: `1 Service`, `1,204 Services`. */
