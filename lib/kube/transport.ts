@@ -30,16 +30,33 @@ export interface TransportRequest {
 
 const defaultProbeTimeoutMs = 10_000;
 
-/**
- * How long an answer's head may take. On a connection that is still to be made it starts small,
- * because packets may be lost without a word, and grows, because the server may just be slow.
- */
+/** How long an answer's head may take. */
 const headTimeoutMs = 30_000;
-const firstHeadTimeoutMs = 3_000;
+
+/**
+ * While a connection is being made, packets may be lost without a word, and the kernel asks again
+ * ever more seldom: up to half a minute after the network is back. So others try beside it.
+ */
+const besideMs = 2_000;
 
 /** A connection that was good is doubted when an answer takes so long. */
 const doubtMs = 5_000;
 const versionPath = "/version";
+const versionRequest = { method: "GET", path: versionPath, accept: "application/json" };
+
+/** A request on its way, perhaps on a connection still to be made; `over` aborts at its end. */
+interface Opening {
+  readonly client: Deno.HttpClient;
+  readonly credentials: CurrentCredentials;
+  readonly over: AbortSignal;
+}
+
+/** What a request is sent with. */
+interface Sending {
+  readonly client: Deno.HttpClient;
+  readonly credentials: CurrentCredentials;
+  readonly signal: AbortSignal;
+}
 
 /** The connections to one apiserver. */
 export class Transport implements Disposable {
@@ -51,8 +68,6 @@ export class Transport implements Disposable {
   /** While the first request of a client opens its connection, the others wait to share it. */
   #opening: Promise<void> | undefined;
   #opened = false;
-  /** Requests in a row that got no answer in time. */
-  #timeouts = 0;
   #lastReceivedMs: number;
   #probe: Promise<boolean> | undefined;
 
@@ -110,50 +125,115 @@ export class Transport implements Disposable {
     options: { readonly refresh: boolean },
   ): Promise<Response> {
     const credentials = await this.#options.credentials.current(options);
-    const client = this.#clientFor(credentials.tls);
-    const turn = await this.#waitForConnection();
-    const timeout = new AbortController();
-    const timeoutMs = this.#headTimeoutMs();
-    const timer = setTimeout(() => timeout.abort(), timeoutMs);
-    const doubt = setTimeout(async () => {
-      if (request.path !== versionPath && !(await this.isAlive())) timeout.abort();
-    }, doubtMs);
+    const turn = await this.#waitForConnection(request.signal);
+    const over = new AbortController();
     try {
-      const response = await fetch(this.#options.access.server + request.path, {
-        method: request.method,
-        headers: this.#headers(request, credentials),
-        body: request.body,
-        signal: AbortSignal.any([request.signal, timeout.signal]),
-        redirect: "manual",
-        client,
-      });
-      this.#timeouts = 0;
+      const client = this.#clientFor(credentials.tls);
+      const answer = await this.#answer(request, { client, credentials, over: over.signal });
+      if (answer) return answer;
+    } finally {
+      over.abort();
+      turn.done();
+    }
+    return this.#attempt(request, options);
+  }
+
+  /** Undefined when another connection came to be in the meantime, and the request may be repeated. */
+  async #answer(
+    request: TransportRequest,
+    { client, credentials, over }: Opening,
+  ): Promise<Response | undefined> {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), headTimeoutMs);
+    let replaced = false;
+    const abort = (byAnother: boolean) => {
+      replaced = byAnother;
+      timeout.abort();
+    };
+    if (this.#opened) this.#doubt(request, { over, abort });
+    else this.#openBeside({ client, credentials, over }, abort);
+    try {
+      const signal = AbortSignal.any([request.signal, timeout.signal]);
+      const response = await this.#fetch(request, { client, credentials, signal });
       if (client === this.#client) this.#opened = true;
       this.noteReceived();
       return response;
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason;
-      if (timeout.signal.aborted) this.#timeouts++;
       if (client === this.#client) this.reset();
+      if (replaced && request.method === "GET") return undefined;
       const cause = timeout.signal.aborted ? "no answer in time" : connectionCause(error);
       throw new ConnectionError(`Cannot reach apiserver "${this.host}": ${cause}`, {
         cause: error,
       });
     } finally {
       clearTimeout(timer);
-      clearTimeout(doubt);
-      turn.done();
     }
   }
 
-  #headTimeoutMs(): number {
-    if (this.#opened) return headTimeoutMs;
-    return Math.min(firstHeadTimeoutMs * 2 ** this.#timeouts, headTimeoutMs);
+  #fetch(
+    request: Omit<TransportRequest, "signal">,
+    { client, credentials, signal }: Sending,
+  ): Promise<Response> {
+    return fetch(this.#options.access.server + request.path, {
+      method: request.method,
+      headers: this.#headers(request, credentials),
+      body: request.body,
+      signal,
+      redirect: "manual",
+      client,
+    });
+  }
+
+  /** An answer on a connection that was good takes long: is there still somebody? */
+  async #doubt(
+    request: TransportRequest,
+    { over, abort }: { readonly over: AbortSignal; readonly abort: (byAnother: boolean) => void },
+  ): Promise<void> {
+    await this.#options.clock.sleep(doubtMs, over);
+    if (over.aborted || request.path === versionPath) return;
+    if (!(await this.isAlive()) && !over.aborted) abort(false);
+  }
+
+  /**
+   * Tries other connections as long as the first one of this client is not made; one that comes to
+   * be takes its place.
+   */
+  async #openBeside(
+    { client, credentials, over }: Opening,
+    abort: (byAnother: boolean) => void,
+  ): Promise<void> {
+    const { clock } = this.#options;
+    await clock.sleep(besideMs, over);
+    while (!over.aborted) {
+      const started = clock.monotonic();
+      const fresh = this.#createClient(credentials.tls);
+      const signal = AbortSignal.any([over, AbortSignal.timeout(besideMs)]);
+      try {
+        const response = await this.#fetch(versionRequest, { client: fresh, credentials, signal });
+        await response.body?.cancel();
+        if (client === this.#client && !over.aborted) {
+          client.close();
+          this.#client = fresh;
+          this.#opened = true;
+          return abort(true);
+        }
+      } catch {
+        // What is told is the first connection's own failure.
+      }
+      fresh.close();
+      await clock.sleep(besideMs - (clock.monotonic() - started), over);
+    }
   }
 
   /** Cold requests that start together would each open a connection and keep it. */
-  async #waitForConnection(): Promise<{ done(): void }> {
-    while (!this.#opened && this.#opening) await this.#opening;
+  async #waitForConnection(signal: AbortSignal): Promise<{ done(): void }> {
+    const { promise: aborted, resolve: stop } = Promise.withResolvers<void>();
+    signal.addEventListener("abort", () => stop(), { once: true });
+    while (!this.#opened && this.#opening && !signal.aborted) {
+      await Promise.race([this.#opening, aborted]);
+    }
+    signal.throwIfAborted();
     if (this.#opened) return { done: () => {} };
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#opening = promise;
@@ -169,17 +249,24 @@ export class Transport implements Disposable {
     if (this.#client && this.#tls && sameTls(this.#tls, tls)) return this.#client;
     this.reset();
     this.#tls = tls;
+    this.#client = this.#createClient(tls);
+    return this.#client;
+  }
+
+  #createClient(tls: TlsMaterial): Deno.HttpClient {
     const { proxyUrl } = this.#options.access;
-    this.#client = Deno.createHttpClient({
+    return Deno.createHttpClient({
       ...(tls.certificateAuthority === "" ? {} : { caCerts: [tls.certificateAuthority] }),
       ...(tls.certificate === "" ? {} : { cert: tls.certificate, key: tls.key }),
       ...(proxyUrl === "" ? {} : { proxy: { url: proxyUrl } }),
       poolIdleTimeout: false,
     });
-    return this.#client;
   }
 
-  #headers(request: TransportRequest, credentials: CurrentCredentials): Headers {
+  #headers(
+    request: Omit<TransportRequest, "signal">,
+    credentials: CurrentCredentials,
+  ): Headers {
     const headers = new Headers({ accept: request.accept, "user-agent": this.#options.userAgent });
     if (request.contentType) headers.set("content-type", request.contentType);
     if (this.#options.access.disableCompression) headers.set("accept-encoding", "identity");
@@ -191,12 +278,7 @@ export class Transport implements Disposable {
     const { probeTimeoutMs = defaultProbeTimeoutMs } = this.#options;
     const signal = AbortSignal.timeout(probeTimeoutMs);
     try {
-      const response = await this.send({
-        method: "GET",
-        path: versionPath,
-        accept: "application/json",
-        signal,
-      });
+      const response = await this.send({ ...versionRequest, signal });
       await response.body?.cancel();
       return true;
     } catch {

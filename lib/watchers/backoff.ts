@@ -2,7 +2,7 @@
  * How long to wait after a failure. Soon at first, because most outages are restarts and a change
  * must reach the node within seconds of their end; never in step with the other nodes.
  */
-import { ApiError, ConnectionError } from "../kube/status.ts";
+import { ApiError } from "../kube/status.ts";
 
 const firstMs = 200;
 /** A server that is not there costs nobody anything when asked: keep asking. */
@@ -16,6 +16,8 @@ const longestMs = 30_000;
 export class Backoff {
   readonly #random: () => number;
   #failures = 0;
+  /** Refusals in a row: those of a server that just came back say nothing about its patience. */
+  #refusals = 0;
 
   constructor(random: () => number) {
     this.#random = random;
@@ -24,22 +26,28 @@ export class Backoff {
   /** It worked: the next failure is the first again. */
   reset(): void {
     this.#failures = 0;
+    this.#refusals = 0;
   }
 
   /** Milliseconds until the next attempt after this failure. */
   next(error: unknown): number {
     const failures = this.#failures++;
+    // Credentials that cannot be read are a matter of this machine: asking again costs nobody either.
+    if (!(error instanceof ApiError || error instanceof SyntaxError)) {
+      this.#refusals = 0;
+      return this.#spread(Math.min(firstMs * 2 ** Math.min(failures, 10), unreachableCapMs));
+    }
+    const refusals = this.#refusals++;
     if (error instanceof ApiError && error.status.retryAfterMs > 0) {
       // The server says when; all nodes were told the same, so they spread over what follows.
       return Math.min(error.status.retryAfterMs, longestMs) + this.#random() * 500;
     }
-    const capMs = error instanceof ConnectionError
-      ? unreachableCapMs
-      : failures < patientAttempts
-      ? refusedCapMs
-      : longestMs;
-    const exponent = Math.min(failures < patientAttempts ? failures : failures - 12, 20);
-    const delayMs = Math.min(firstMs * 2 ** exponent, capMs);
+    const capMs = refusals < patientAttempts ? refusedCapMs : longestMs;
+    const exponent = Math.min(refusals < patientAttempts ? refusals : refusals - 12, 20);
+    return this.#spread(Math.min(firstMs * 2 ** exponent, capMs));
+  }
+
+  #spread(delayMs: number): number {
     return delayMs * (0.5 + this.#random() / 2);
   }
 }

@@ -19,6 +19,14 @@ Deno.test("Backoff spares a server that refuses: 1.5 s for a while, then up to 3
   assert.equal(all.at(-1), 30_000);
 });
 
+Deno.test("Backoff begins anew with a server that came back from a long outage and still refuses", () => {
+  const backoff = new Backoff(() => 1);
+  for (let i = 0; i < 100; i++) backoff.next(new ConnectionError("gone"));
+  const refusal = new ApiError("not yet", { ...emptyStatus, code: 403 });
+  const all = Array.from({ length: 3 }, () => backoff.next(refusal));
+  assert.deepEqual(all, [200, 400, 800]);
+});
+
 Deno.test("Backoff waits as long as the server asks, and a little more, but never above 30.5 s", () => {
   const [short] = delays(
     new ApiError("later", { ...emptyStatus, code: 429, retryAfterMs: 3_000 }),
