@@ -7,6 +7,11 @@ import { ElementCursor, type Span } from "./element_cursor.ts";
 
 /** What differs between two lists. */
 export interface ListDifference {
+  /**
+   * The kernel's list holds an element twice. While a set's table grows in the background a dump can
+   * give elements twice and leave others out, and no flag says so; it has to be read again.
+   */
+  readonly isTorn: boolean;
   /** Indices into the desired list, ascending. */
   readonly missing: Uint32Array<ArrayBuffer>;
   /** The kernel's elements that are not desired, as a list. */
@@ -18,10 +23,13 @@ export function compareElementLists(kernel: Uint8Array, desired: Uint8Array): Li
   const index = new ElementIndex(desired);
   const cursor = new ElementCursor(kernel);
   const extra: Span[] = [];
+  let isTorn = false;
   while (cursor.next()) {
-    if (!index.take(cursor)) extra.push({ ...cursor.element });
+    const taken = index.take(cursor);
+    if (taken === "unknown") extra.push({ ...cursor.element });
+    if (taken === "again") isTorn = true;
   }
-  return { missing: index.untaken(), extra: copySpans(kernel, extra) };
+  return { isTorn, missing: index.untaken(), extra: copySpans(kernel, extra) };
 }
 
 /** A hash table over a list: open addressing, slots hold the element's number plus one. */
@@ -51,17 +59,18 @@ class ElementIndex {
     this.#cursor = new ElementCursor(list);
   }
 
-  /** Marks an element equal to the other cursor's; false when there is none. */
-  take(other: ElementCursor): boolean {
+  /** Marks the element that is equal to the other cursor's. */
+  take(other: ElementCursor): "again" | "first" | "unknown" {
     let slot = hashElement(other) & this.#mask;
     for (; this.#slots[slot] !== 0; slot = (slot + 1) & this.#mask) {
       const number = this.#slots[slot] - 1;
       this.#cursor.seek(this.#starts[number]);
       if (!sameElement(this.#cursor, other)) continue;
+      if (this.#taken[number] === 1) return "again";
       this.#taken[number] = 1;
-      return true;
+      return "first";
     }
-    return false;
+    return "unknown";
   }
 
   untaken(): Uint32Array<ArrayBuffer> {

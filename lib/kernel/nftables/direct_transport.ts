@@ -13,6 +13,8 @@ import { genmsg } from "./wire.ts";
 const RECEIVE_BUFFER_BYTES = 32 << 20;
 /** A series ends with its refusal; a few more batches of it may be on their way. */
 const REMEMBERED_SERIES = 64;
+/** The kernel's table has grown long before. */
+const MAX_DUMPS = 10;
 const COMMIT = "commit nf_tables changes";
 
 /** How the socket is opened. */
@@ -44,7 +46,22 @@ export class DirectTransport implements NftTransport {
     desired: Promise<Uint8Array<ArrayBuffer>>,
   ): Promise<ListDifference> {
     const [found, wanted] = await Promise.all([settle(() => this.dumpElements(query)), desired]);
-    return compareElementLists(found, wanted);
+    return this.compareDump(found, { query, desired: wanted });
+  }
+
+  /** Compares what `dumpElements` gave with a list of elements. A torn dump is repeated. */
+  compareDump(
+    dumped: Uint8Array,
+    { desired, query }: {
+      readonly query: NftQuery;
+      readonly desired: Uint8Array<ArrayBuffer>;
+    },
+  ): ListDifference {
+    let difference = compareElementLists(dumped, desired);
+    for (let dumps = 1; difference.isTorn && dumps < MAX_DUMPS; dumps++) {
+      difference = compareElementLists(this.dumpElements(query), desired);
+    }
+    return difference;
   }
 
   /** The elements of a set, as one list. Throws `NetlinkError`. */

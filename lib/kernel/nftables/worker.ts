@@ -4,7 +4,6 @@
  * reaches the owner as an error and does not end the worker.
  */
 import { NetlinkError } from "../netlink/errors.ts";
-import { compareElementLists } from "./compare_elements.ts";
 import { DirectTransport } from "./direct_transport.ts";
 import type { NftQuery } from "./transport.ts";
 import {
@@ -36,7 +35,7 @@ function serve(): void {
 
 /** What a dump gave, kept until what it is compared with is there. */
 type Dumped =
-  | { readonly kind: "elements"; readonly elements: Uint8Array }
+  | { readonly kind: "elements"; readonly elements: Uint8Array; readonly query: NftQuery }
   | { readonly kind: "failed"; readonly error: unknown };
 
 class Server {
@@ -67,7 +66,11 @@ class Server {
         this.#dumped.set(id, this.#dump(request.query));
         return;
       case "compare": {
-        const difference = compareElementLists(this.#take(id), request.desired);
+        const { elements, query } = this.#take(id);
+        const difference = this.#transport.compareDump(elements, {
+          query,
+          desired: request.desired,
+        });
         return answer({ kind: "compared", id, difference }, [
           difference.extra.buffer,
           difference.missing.buffer,
@@ -80,16 +83,16 @@ class Server {
 
   #dump(query: NftQuery): Dumped {
     try {
-      return { kind: "elements", elements: this.#transport.dumpElements(query) };
+      return { kind: "elements", elements: this.#transport.dumpElements(query), query };
     } catch (error) {
       return { kind: "failed", error };
     }
   }
 
-  #take(id: number): Uint8Array {
+  #take(id: number): Extract<Dumped, { kind: "elements" }> {
     const dumped = this.#dumped.get(id);
     this.#dumped.delete(id);
-    if (dumped?.kind === "elements") return dumped.elements;
+    if (dumped?.kind === "elements") return dumped;
     throw dumped?.error ?? new TypeError("Cannot compare elements: none were read");
   }
 }

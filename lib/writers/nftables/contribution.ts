@@ -227,6 +227,6 @@ class Contributor {
 }
 
 /** Written out, not spread: this runs for every endpoint of the cluster at start. */
-function withIndex([first, second, third]: NftElement["key"], index: number): NftElement["key"] {
-  return third === undefined ? [first, second, index] : [first, second, third, index];
+function withIndex(key: NftElement["key"], index: number): NftElement["key"] {
+  return key.length === 2 ? [key[0], key[1], index] : [key[0], key[1], key[2], index];
 }

@@ -16,30 +16,54 @@ export interface Desired {
   readonly context: RuleContext;
   /** The service ports, in groups that are written together. */
   readonly groups: readonly (readonly ServicePort[])[];
+  /** What some of them put into the table, where that is computed already. */
+  readonly contributions?: ReadonlyMap<ServicePortKey, Contribution>;
+}
+
+/** What all of them put into the table. */
+export function contributionsOf({ context, groups }: Desired): Map<ServicePortKey, Contribution> {
+  const contributions = new Map<ServicePortKey, Contribution>();
+  const { leftovers } = context.settings;
+  for (const group of groups) {
+    for (const servicePort of group) {
+      contributions.set(servicePort.key, contributionOf(servicePort, leftovers));
+    }
+  }
+  return contributions;
 }
 
 /** All elements that shall be in the table, each once. */
-export function wantedElements({ context, groups }: Desired): Map<SetName, NftElement[]> {
+export function wantedElements(desired: Desired): Map<SetName, NftElement[]> {
   const wanted = new Map<SetName, NftElement[]>();
   const seen = new Set<string>();
-  const firstOf = (set: SetName, list: readonly NftElement[]) =>
-    list.filter((element) => {
-      const name = `${set} ${elementKey(element)}`;
-      return !seen.has(name) && seen.add(name);
-    });
-  const collect = ({ elements }: Contribution) => {
-    for (const [set, list] of elements) {
-      const target = listOf(wanted, set);
-      for (const element of isShared(set) ? firstOf(set, list) : list) target.push(element);
-    }
-  };
-  collect(contributionOfSettings(context.settings));
-  for (const group of groups) {
-    for (const servicePort of group) {
-      collect(contributionOf(servicePort, context.settings.leftovers));
-    }
+  collectElements(contributionOfSettings(desired.context.settings), { seen, wanted });
+  const { contributions = contributionsOf(desired) } = desired;
+  for (const contribution of contributions.values()) {
+    collectElements(contribution, { seen, wanted });
   }
   return wanted;
+}
+
+function collectElements(
+  { elements }: Contribution,
+  { seen, wanted }: {
+    readonly seen: Set<string>;
+    readonly wanted: Map<SetName, NftElement[]>;
+  },
+): void {
+  for (const [set, list] of elements) {
+    const target = listOf(wanted, set);
+    if (!isShared(set)) {
+      for (const element of list) target.push(element);
+      continue;
+    }
+    for (const element of list) {
+      const name = `${set} ${elementKey(element)}`;
+      if (seen.has(name)) continue;
+      seen.add(name);
+      target.push(element);
+    }
+  }
 }
 
 /** Service ports in sorted order, in groups of a size that the kernel takes in a few milliseconds. */

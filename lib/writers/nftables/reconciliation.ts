@@ -90,7 +90,8 @@ export class Reconciliation {
     for (const group of this.#desired.groups) {
       const draft = this.#draft();
       for (const servicePort of group) {
-        const after = contributionOf(servicePort, settings.leftovers);
+        const after = this.#desired.contributions?.get(servicePort.key) ??
+          contributionOf(servicePort, settings.leftovers);
         draft.change(this.#before(servicePort), after, servicePort.key);
       }
       const { main, prepare } = draft.finish();

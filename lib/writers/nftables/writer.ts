@@ -15,7 +15,7 @@ import type { Changes, Notice, RuleWriter, SyncReport } from "../writer.ts";
 import { type Batch, mergeBatches } from "./batch.ts";
 import { commitInOrder } from "./commit_in_order.ts";
 import { Committer } from "./committer.ts";
-import { type Desired, groupServicePorts, wantedElements } from "./desired.ts";
+import { contributionsOf, type Desired, groupServicePorts, wantedElements } from "./desired.ts";
 import { faultOf, withoutFaults } from "./faults.ts";
 import type { Inventory } from "./inventory.ts";
 import { tableOf } from "./names.ts";
@@ -23,7 +23,7 @@ import { planChanges, type ServiceChange } from "./plan.ts";
 import { Reconciliation } from "./reconciliation.ts";
 import { Refusals } from "./refusals.ts";
 import type { RuleContext } from "./rules/statements.ts";
-import { readTable } from "./table_index.ts";
+import { readTable, type TableContent } from "./table_index.ts";
 
 /** More changes than this are cheaper by reading and comparing, in several batches. */
 const changesPerBatch = 1_000;
@@ -188,12 +188,12 @@ export class NftablesWriter implements RuleWriter {
   ): Promise<Inventory | undefined> {
     signal.throwIfAborted();
     const generation = await this.#committer.generation();
-    const content = await readTable(this.#nftables, this.#table, () => wantedElements(desired));
+    const { complete, content } = await this.#compare(desired);
     this.#committer.agree(generation);
-    let reconciliation = new Reconciliation(desired, { content, retired });
+    let reconciliation = new Reconciliation(complete, { content, retired });
     let batches: Iterable<Batch> = reconciliation.batches();
     if (reconciliation.isImpossible) {
-      reconciliation = new Reconciliation(desired, { content: undefined, retired });
+      reconciliation = new Reconciliation(complete, { content: undefined, retired });
       batches = [mergeBatches([{ kind: "delete-table" }], reconciliation.batches())];
     }
     const options = { committer: this.#committer, clock: this.#clock, signal };
@@ -206,11 +206,23 @@ export class NftablesWriter implements RuleWriter {
 
   async #isDifferent({ context, inventory, services }: Applied): Promise<boolean> {
     const desired = { context, groups: groupServicePorts(services) };
-    const content = await readTable(this.#nftables, this.#table, () => wantedElements(desired));
+    const { complete, content } = await this.#compare(desired);
     if (!content) return true;
     const retired = new Set(inventory.retired());
-    const reconciliation = new Reconciliation(desired, { content, retired });
+    const reconciliation = new Reconciliation(complete, { content, retired });
     return reconciliation.isImpossible || reconciliation.isNeeded();
+  }
+
+  /** Reads the table, if there is one, and gives what had to be computed of the desired state for that. */
+  async #compare(
+    desired: Desired,
+  ): Promise<{ readonly complete: Desired; readonly content: TableContent | undefined }> {
+    let complete = desired;
+    const content = await readTable(this.#nftables, this.#table, () => {
+      complete = { ...desired, contributions: contributionsOf(desired) };
+      return wantedElements(complete);
+    });
+    return { complete, content };
   }
 
   /** Deletes what nobody needs since an earlier batch. Older kernels may ask for patience. */
