@@ -2,6 +2,10 @@
 import { describeError } from "./lib/base/errors.ts";
 import { processSurroundings } from "./cmd/streams.ts";
 
+// The runtime trusts its store of roots beside the CA of a kubeconfig. An empty store, set before the
+// first connection, leaves that CA alone; the machine's roots are read where no CA is given.
+Deno.env.set("DENO_TLS_CA_STORE", "");
+
 const surroundings = processSurroundings();
 
 /** What nobody waited for must not end in a stack trace. */

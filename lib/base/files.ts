@@ -56,6 +56,16 @@ export async function isDirectory(path: string): Promise<boolean> {
   }
 }
 
+/** Whether the path is a regular file, or a link to one; false where it cannot be looked at. */
+export async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isFile;
+  } catch {
+    // Whoever asks has other places to look at; reading tells why one cannot be read.
+    return false;
+  }
+}
+
 /** Paths of the regular files of a directory (links to such too), sorted, without hidden ones. */
 export async function listFiles(directory: string): Promise<string[]> {
   try {

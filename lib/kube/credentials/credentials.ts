@@ -21,13 +21,14 @@ export interface TlsMaterial {
   readonly key: string;
 }
 
-const maxBytes = 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 /** The credentials of one cluster access. */
 export class Credentials {
   readonly #access: ClusterAccess;
   readonly #clock: Clock;
   #exec: ExecCredentials | undefined;
+  #systemRoots: string | undefined;
 
   constructor(access: ClusterAccess, options: { readonly clock: Clock }) {
     this.#access = access;
@@ -43,7 +44,8 @@ export class Credentials {
       readMaterial(access.clientKey),
       readMaterial(access.token),
     ]);
-    const tls = { certificateAuthority, certificate, key };
+    const trusted = certificateAuthority === "" ? await this.#roots() : certificateAuthority;
+    const tls = { certificateAuthority: trusted, certificate, key };
     const headers = impersonationHeaders(access.impersonation);
     if (token.trim() !== "") headers.push(["authorization", `Bearer ${token.trim()}`]);
     else if (access.basicAuth) headers.push(["authorization", basic(access.basicAuth)]);
@@ -58,6 +60,14 @@ export class Credentials {
     if (printed.authorization !== "") headers.push(["authorization", printed.authorization]);
     if (printed.certificate === "") return { tls, headers };
     return { tls: { ...tls, certificate: printed.certificate, key: printed.key }, headers };
+  }
+
+  /** Read once, as upstream does: they change with the machine's updates, and are large. */
+  async #roots(): Promise<string> {
+    const { systemRoots, server } = this.#access;
+    if (systemRoots === "" || !server.startsWith("https:")) return "";
+    this.#systemRoots ??= await readMaterial({ kind: "file", path: systemRoots });
+    return this.#systemRoots;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Decides which cluster the program talks to, from flags, files and the pod's environment. */
-import { readFile } from "../../base/files.ts";
+import { isFile, readFile } from "../../base/files.ts";
 import { decodeText, plainValue, readYaml, type YamlProblem } from "../../base/yaml.ts";
 import { anonymousAccess, type ClusterAccess, readKubeconfig } from "./kubeconfig.ts";
 
@@ -17,6 +17,16 @@ export interface AccessOptions {
 const maxKubeconfigBytes = 4 * 1024 * 1024;
 const defaultServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
+/** Where the distributions keep their roots; the same files as Go's programs look at. */
+const systemRootFiles = [
+  "/etc/ssl/certs/ca-certificates.crt",
+  "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/ssl/ca-bundle.pem",
+  "/etc/pki/tls/cacert.pem",
+  "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+  "/etc/ssl/cert.pem",
+] as const;
+
 /**
  * A kubeconfig if one is given, else --master alone, else the pod's service account. Refuses in one
  * sentence what cannot work.
@@ -24,9 +34,21 @@ const defaultServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccou
 export async function findAccess(options: AccessOptions): Promise<ClusterAccess> {
   const access = await givenAccess(options);
   const server = normalizedServer(options.master || access.server, access);
-  const checked = { ...access, server };
+  const systemRoots = access.certificateAuthority ? "" : await findSystemRoots(options);
+  const checked = { ...access, server, systemRoots };
   refuseUnsupported(checked);
   return checked;
+}
+
+/**
+ * The process's own store of roots is kept empty, because the runtime adds it to the CA of every
+ * client: a cluster's CA would never be the only one that is trusted.
+ */
+async function findSystemRoots({ environment }: AccessOptions): Promise<string> {
+  const given = environment("SSL_CERT_FILE") ?? "";
+  if (given !== "") return given;
+  for (const path of systemRootFiles) if (await isFile(path)) return path;
+  return "";
 }
 
 async function givenAccess(options: AccessOptions): Promise<ClusterAccess> {

@@ -31,6 +31,8 @@ export interface ClusterAccess {
   /** Without a slash at its end. Empty when only --master names the server. */
   readonly server: string;
   readonly certificateAuthority?: Material;
+  /** The machine's own roots as a PEM file, trusted where no CA is given; empty where it has none. */
+  readonly systemRoots: string;
   readonly tlsServerName: string;
   readonly insecureSkipTlsVerify: boolean;
   /** Empty when the environment's proxy, if any, holds. */
@@ -47,6 +49,7 @@ export interface ClusterAccess {
 /** Nothing but an address, as --master alone gives. */
 export const anonymousAccess: ClusterAccess = {
   server: "",
+  systemRoots: "",
   tlsServerName: "",
   insecureSkipTlsVerify: false,
   proxyUrl: "",
@@ -71,7 +74,7 @@ export function readKubeconfig(document: unknown, source: KubeconfigSource): Clu
   const user = userName === ""
     ? new Section({}, { path: "user", source })
     : config.named("users", userName).section("user");
-  return { ...readCluster(cluster), ...readUser(user) };
+  return { ...anonymousAccess, ...readCluster(cluster), ...readUser(user) };
 }
 
 function readCluster(cluster: Section) {
