@@ -7,6 +7,7 @@
  */
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import { isBuiltin } from "node:module";
+import { fileURLToPath } from "node:url";
 
 /** Modules that nobody imports: they are started by their URL. */
 const workers = ["lib/kernel/nftables/worker.ts"];
@@ -133,6 +134,17 @@ const nodePrefix: Plugin = {
   },
 };
 
+/** What yaml gives Node looks up an environment variable for each token; what it gives others is alike. */
+const plainYaml: Plugin = {
+  name: "plain-yaml",
+  setup(bundler) {
+    bundler.onResolve(
+      { filter: /^yaml$/ },
+      () => ({ path: fileURLToPath(import.meta.resolve("../node_modules/yaml/browser/index.js")) }),
+    );
+  },
+};
+
 /** One module a package, with the names that are used; what several packages share is apart. */
 async function bundlePackages(outdir: string, used: UsedPackages): Promise<void> {
   const entries = new Map<string, string>();
@@ -163,7 +175,7 @@ async function bundlePackages(outdir: string, used: UsedPackages): Promise<void>
       js: 'import{createRequire as __createRequire}from"node:module";' +
         "const require=__createRequire(import.meta.url);",
     },
-    plugins: [plugin, nodePrefix],
+    plugins: [plugin, plainYaml, nodePrefix],
   });
 }
 

@@ -98,20 +98,26 @@ export function section<F>(doc: string, fields: F): Section<F> {
   return { kind: "section", doc, fields };
 }
 
+// One of each for all fields: making a type costs more than reading a field.
+const anyText = z.string();
+const anyFlag = z.boolean();
+const anyInt32 = z.int32();
+const anyTextList = z.array(anyText).readonly();
+
 export function text(options: FieldOptions<string>): Field<string> {
-  return field(z.string(), "a string", options);
+  return field(anyText, "a string", options);
 }
 
 export function flag(options: FieldOptions<boolean>): Field<boolean> {
-  return field(z.boolean(), "true or false", options);
+  return field(anyFlag, "true or false", options);
 }
 
 export function int32(options: FieldOptions<number>): Field<number> {
-  return field(z.int32(), "a whole number of at most 32 bits", options);
+  return field(anyInt32, "a whole number of at most 32 bits", options);
 }
 
 export function textList(options: FieldOptions<readonly string[]>): Field<readonly string[]> {
-  return field(z.array(z.string()).readonly(), "a list of strings", options);
+  return field(anyTextList, "a list of strings", options);
 }
 
 /** One of the values; any other is refused by a rule, after decoding, as upstream does. */

@@ -6,6 +6,7 @@
 import {
   type Alias,
   Composer,
+  type CST,
   type Document,
   isAlias,
   isMap,
@@ -161,6 +162,8 @@ class Reader {
   readonly #open = new Set<unknown>();
   #nodes = 0;
   #problems: YamlProblem[] = [];
+  /** Why the text as a whole is not read. */
+  #refusal: YamlProblem | undefined;
 
   constructor(text: string, options: YamlOptions) {
     this.#text = text;
@@ -169,52 +172,36 @@ class Reader {
   }
 
   read(): YamlDocument[] {
-    const tooMuch = this.#beyondLimits();
-    if (tooMuch) return [{ root: undefined, problems: [tooMuch] }];
     // Scalars are read by our own rules, and equal keys are ours to report.
     const composer = new Composer({ schema: "failsafe", uniqueKeys: false, prettyErrors: false });
-    const parser = new Parser(this.#lines.addNewLine);
     const documents: YamlDocument[] = [];
-    for (const document of composer.compose(parser.parse(this.#text))) {
+    for (const document of composer.compose(this.#tokens())) {
       documents.push(this.#document(document));
     }
-    return documents;
+    return this.#refusal ? [{ root: undefined, problems: [this.#refusal] }] : documents;
   }
 
-  /** The parser recurses and slows down where the lexer does not: hostile text ends here. */
-  #beyondLimits(): YamlProblem | undefined {
+  /** The parser recurses and slows down where the lexer does not: hostile text ends between them. */
+  *#tokens(): Generator<CST.Token, void> {
+    const parser = new Parser(this.#lines.addNewLine);
+    this.#lines.addNewLine(0);
     let tokens = 0;
     let depth = 0;
-    let offset = 0;
-    const lines = new LineCounter();
     for (const token of new Lexer().lex(this.#text)) {
       if (token === "[" || token === "{") depth++;
       if (token === "]" || token === "}") depth--;
-      if (++tokens > this.#limits.tokens || depth > this.#limits.depth) {
-        lines.addNewLine(0);
-        this.#countLines(lines, offset);
-        return this.#problem(
-          offset,
-          depth > this.#limits.depth
-            ? this.#tooDeep()
-            : `there is more in this text than ${this.#limits.tokens} pieces`,
-          lines,
-        );
+      const message = depth > this.#limits.depth
+        ? this.#tooDeep()
+        : ++tokens > this.#limits.tokens
+        ? `there is more in this text than ${this.#limits.tokens} pieces`
+        : undefined;
+      if (message !== undefined) {
+        this.#refusal = this.#problem(parser.offset, message);
+        return;
       }
-      // Marks of the lexer (byte order mark, document, flow end, scalar) stand for no text.
-      if (!lexerMarks.has(token)) offset += token.length;
+      yield* parser.next(token);
     }
-    return undefined;
-  }
-
-  #countLines(lines: LineCounter, end: number): void {
-    for (
-      let at = this.#text.indexOf("\n");
-      at >= 0 && at < end;
-      at = this.#text.indexOf("\n", at + 1)
-    ) {
-      lines.addNewLine(at + 1);
-    }
+    yield* parser.end();
   }
 
   #document(document: Document.Parsed): YamlDocument {
@@ -330,12 +317,12 @@ class Reader {
     this.#problems.push(this.#problem(offset, message));
   }
 
-  #problem(offset: number, message: string, lines = this.#lines): YamlProblem {
-    return { place: this.#place(offset, lines), message };
+  #problem(offset: number, message: string): YamlProblem {
+    return { place: this.#place(offset), message };
   }
 
-  #place(offset: number, lines = this.#lines): Place {
-    const { line, col } = lines.linePos(offset);
+  #place(offset: number): Place {
+    const { line, col } = this.#lines.linePos(offset);
     const start = this.#options.start ?? { line: 1, column: 1 };
     return {
       source: this.#options.source,
@@ -344,8 +331,6 @@ class Reader {
     };
   }
 }
-
-const lexerMarks: ReadonlySet<string> = new Set(["\u{FEFF}", "\x02", "\x18", "\x1f"]);
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1).replace(/\.$/, "");

@@ -41,6 +41,8 @@ export interface LoadedConfiguration {
   /** What stands in the files, by the path of the version's table. */
   readonly given: ReadonlyMap<string, Given>;
   readonly origins: Origins;
+  /** In the order of the files. */
+  readonly documents: readonly ConfigDocument[];
 }
 
 export interface LoadResult {
@@ -102,7 +104,7 @@ function loadRead(read: readonly Documents[], options: LoadOptions): LoadResult 
   const given = version === "v1alpha1"
     ? merged.given
     : new Map([...merged.given, ...merged.overrides]);
-  const loaded = { configuration, version, gates: validation.gates, given, origins };
+  const loaded = { configuration, version, gates: validation.gates, given, origins, documents };
   return { loaded: failed ? undefined : loaded, problems: judged };
 }
 

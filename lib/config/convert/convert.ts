@@ -1,7 +1,12 @@
 /** One file of either version as the other: the text, and a line for every field. */
 import { modeConfigs, type ModeSections } from "../../writers/registry.ts";
 import type { Given } from "../decode.ts";
-import { apiGroup, type ConfigVersion, modeDocumentKind, readText } from "../documents.ts";
+import {
+  apiGroup,
+  type ConfigDocument,
+  type ConfigVersion,
+  modeDocumentKind,
+} from "../documents.ts";
 import { loadTexts, type PlacedText } from "../load.ts";
 import type { Problem } from "../problem.ts";
 import { instanceFields } from "../v1alpha2/instance.ts";
@@ -56,7 +61,7 @@ export function convertText(source: PlacedText, options: ConvertOptions): Conver
   const to = options.to ?? otherVersion(from);
   const input = { given: loaded.given, configuration: loaded.configuration };
   const plan = planOf(from, to, { input, adoptNewDefaults: options.adoptNewDefaults });
-  const result = rewrite(joinDocuments(source), plan);
+  const result = rewrite(joinDocuments(source.text, loaded.documents), plan);
   setTop(result, "apiVersion", `${apiGroup}/${to}`);
   if (to === "v1alpha2") setHeader(result, v1alpha2Header);
   const ignored = problems.filter(({ kind }) => kind === "unknown-field").map(ignoredStep);
@@ -102,9 +107,8 @@ function planOf(
 type PlanConfiguration = Parameters<typeof planToSame>[0]["configuration"];
 
 /** Every document of the file in one: those of modes as sections, that of the instance on top. */
-function joinDocuments({ text, start }: PlacedText): Editable {
+function joinDocuments(text: string, documents: readonly ConfigDocument[]): Editable {
   const editables = editDocuments(text);
-  const { documents } = readText(text, start);
   const main = documents.findIndex(({ is }) => is.kind === "proxy");
   const target = editables[main];
   for (const [index, { is }] of documents.entries()) {
