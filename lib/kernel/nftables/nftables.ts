@@ -59,7 +59,10 @@ export interface CommitReceipt {
  * gives no receipt.
  */
 export interface Nftables {
-  /** The ruleset's generation: moves with every committed change of anybody in this network namespace. */
+  /**
+   * The ruleset's generation now: moves with every committed change of anybody in this network
+   * namespace. Does not wait for commits that are under way.
+   */
   generation(): Promise<number>;
   commit(
     table: NftTable,

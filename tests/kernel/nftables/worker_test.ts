@@ -142,7 +142,7 @@ Deno.test("compareElements() names what is missing, what is too much and what ha
 Deno.test("a closed worker refuses further calls and does not hang", async () => {
   await using namespace = await NftNamespace.create();
   const nftables = await openIn(namespace);
-  const pending = nftables.generation();
+  const pending = nftables.listTables();
   nftables.close();
   await assert.rejects(pending, /it was closed/);
   await assert.rejects(nftables.generation(), /it was closed/);
