@@ -1,5 +1,5 @@
 /** The real process around a command: its streams, environment and signals. */
-import { isBrokenPipe } from "../lib/base/errors.ts";
+import { describeError, isBrokenPipe } from "../lib/base/errors.ts";
 import type { Output, Surroundings } from "./command.ts";
 
 /** What a shell sees of a program that dies of SIGPIPE. */
@@ -23,7 +23,12 @@ export function processSurroundings(): Surroundings {
       },
     },
     // Whoever reads the output and goes away has seen enough; nobody is left to be told.
-    stdout: outputOf(Deno.stdout, () => Deno.exit(brokenPipeExitCode)),
+    stdout: outputOf(Deno.stdout, (error) => {
+      if (isBrokenPipe(error)) Deno.exit(brokenPipeExitCode);
+      const message = `Cannot write to standard output: ${describeError(error)}`;
+      throw new Error(message, { cause: error });
+    }),
+    // A log that is full or closed is no reason to stop working, and there is nowhere to say so.
     stderr: outputOf(Deno.stderr, () => {}),
     pid: Deno.pid,
     env: (name) => Deno.env.get(name),
@@ -33,15 +38,14 @@ export function processSurroundings(): Surroundings {
   };
 }
 
-function outputOf(stream: SyncWriter, onBroken: () => void): Output {
+function outputOf(stream: SyncWriter, onFailure: (error: unknown) => void): Output {
   const encoder = new TextEncoder();
   return {
     write(text) {
       try {
         writeAll(stream, encoder.encode(text));
       } catch (error) {
-        if (!isBrokenPipe(error)) throw error;
-        onBroken();
+        onFailure(error);
       }
     },
     get isTerminal() {

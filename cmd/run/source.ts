@@ -56,7 +56,22 @@ async function openManifests(context: SourceOptions): Promise<OpenSource> {
     },
     onNotice: (message) => logger.info(message),
   });
-  if (!options.once && !options.dryRun) lifetime.start((signal) => source.follow(signal));
+  const once = options.once || options.dryRun;
+  const { all, broken } = source.files;
+  // What is in the kernel from an earlier run serves on; without these files it would be taken away.
+  if (broken > 0 && (once || broken === all)) {
+    throw new Error(
+      `Cannot use the manifests "${options.manifests}": ${broken} of ${all} ${
+        all === 1 ? "file is" : "files are"
+      } broken; correct what is named above, nothing was changed`,
+    );
+  }
+  if (all === 0 && !lifetime.signal.aborted) {
+    logger.info("There is no .yaml, .yml or .json file in the directory of manifests yet", {
+      directory: options.manifests,
+    });
+  }
+  if (!once) lifetime.start((signal) => source.follow(signal));
   return {
     source,
     description: options.manifests === "-"

@@ -5,9 +5,10 @@
  */
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
-import { isDirectory, listFiles, readFile } from "../base/files.ts";
+import { FileError, isDirectory, listFiles, readFile } from "../base/files.ts";
 import { fileStamp, watchDirectory } from "../base/files_watch.ts";
 import { SharedTexts } from "../base/shared_texts.ts";
+import { decodeText } from "../base/yaml.ts";
 import type { EndpointSlice, Node, Service, ServiceCIDR } from "../kube/objects.ts";
 import {
   describeManifestProblem,
@@ -41,6 +42,9 @@ export interface ManifestsOptions {
 }
 
 const gibibyte = 2 ** 30;
+/** What fed it has failed, most likely: nobody pipes the wish for no Services. */
+const emptyInput =
+  "Cannot use standard input as manifests: it is empty; for no Services at all give an empty list";
 /** So long a large file may keep others from the processor. */
 const maxBlockMs = 20;
 
@@ -59,6 +63,8 @@ export class ManifestsSource implements Source {
   /** Every file that was read, with what told its state then. */
   readonly #stamps = new Map<string, string | undefined>();
   readonly #saidKinds = new Set<string>();
+  /** Files that could not be used when they were last read. */
+  readonly #broken = new Set<string>();
 
   private constructor(options: ManifestsOptions) {
     this.#options = options;
@@ -83,7 +89,9 @@ export class ManifestsSource implements Source {
       for (const file of await manifestFiles(path)) await source.#read(file);
     } else {
       source.#stamps.set(path, await fileStamp(path));
-      await source.#use(path, await source.#text(path));
+      const text = await source.#text(path);
+      if (path === "-" && text?.trim() === "") throw new FileError(emptyInput, { path });
+      await source.#use(path, text);
     }
     return source;
   }
@@ -91,6 +99,11 @@ export class ManifestsSource implements Source {
   /** How many usable objects there are now. */
   get counts(): Readonly<Record<string, number>> {
     return this.#objects.counts;
+  }
+
+  /** How many files there are, and how many of them could not be used when they were last read. */
+  get files(): { readonly all: number; readonly broken: number } {
+    return { all: this.#stamps.size, broken: this.#broken.size };
   }
 
   /** Follows changes of the files until the signal aborts. Standard input never changes. */
@@ -152,8 +165,14 @@ export class ManifestsSource implements Source {
     try {
       return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     } catch {
-      this.#options.onProblem({ file: path, line: 0, column: 0, message: "it is no UTF-8 text" });
+      const problem = decodeText(bytes, path);
+      if (typeof problem === "string") return problem;
+      const { line, column } = problem.place;
+      this.#problem({ file: path, line, column, message: problem.message });
       return undefined;
+    } finally {
+      // Now, and not when memory is next collected: the largest file decides the most that is needed.
+      if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
     }
   }
 
@@ -162,9 +181,10 @@ export class ManifestsSource implements Source {
     const loaded = await this.#load(path, text);
     if (!loaded) return;
     if (loaded.kind === "broken") {
-      for (const problem of loaded.problems) this.#options.onProblem(problem);
+      for (const problem of loaded.problems) this.#problem(problem);
       return;
     }
+    this.#broken.delete(path);
     for (const [kind, count] of loaded.otherKinds) this.#sayOtherKind(kind, { path, count });
     this.#objects.setFile(path, loaded.objects);
   }
@@ -186,11 +206,21 @@ export class ManifestsSource implements Source {
 
   #forget(path: string): void {
     this.#stamps.delete(path);
+    this.#broken.delete(path);
     this.#objects.setFile(path, []);
   }
 
   #tell(path: string, error: unknown): void {
-    this.#options.onProblem({ file: path, line: 0, column: 0, message: describeError(error) });
+    // The file is named already.
+    const message = error instanceof FileError
+      ? describeError(error).replace(`Cannot read "${path}": `, "")
+      : describeError(error);
+    this.#problem({ file: path, line: 0, column: 0, message });
+  }
+
+  #problem(problem: ManifestProblem): void {
+    this.#broken.add(problem.file);
+    this.#options.onProblem(problem);
   }
 
   #sayOtherKind(

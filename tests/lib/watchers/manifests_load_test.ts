@@ -74,6 +74,11 @@ Deno.test("loadManifest() reads a list as kubectl prints it, and tells the place
   assert.deepEqual(sentences(list(item("web", "80"), item("api", "0"))), [
     'Cannot use manifest "a.yaml:18:13": Service api: spec.ports[0].port must be between 1 and 65535, not 0',
   ]);
+  const indented = (...names: string[]) =>
+    list(...names.map((name) => item(name, "80"))).replaceAll(/^(?=[- ])/gm, "  ");
+  assert.deepEqual(namesIn(indented("web", "api")), names);
+  const [deep] = sentences(indented("web", "api").replaceAll("80", "port"));
+  assert.match(deep, /"a\.yaml:10:15": Service web: spec\.ports\[0\]\.port /);
   const [broken] = sentences(list(item("web", "80"), item("api", "[")));
   assert.match(broken, /a\.yaml:\d+:\d+"/);
 });

@@ -246,3 +246,26 @@ Deno.test("ManifestsSource refuses a path that is not there", async () => {
   });
   await assert.rejects(open, /Cannot read "\/nonexistent\/manifests.yaml": no such file/);
 });
+
+withRig(
+  "ManifestsSource lets others work while it reads, and ends when they say so",
+  async (rig) => {
+    const services = Array.from({ length: 2000 }, (_, i) => serviceText(`web-${i}`, "172.30.0.1"));
+    rig.write("a.yaml", services.join(""));
+    const end = new AbortController();
+    let passed = 0;
+    const source = await ManifestsSource.open({
+      path: rig.directory,
+      clock: {
+        ...systemClock,
+        // Each look at it is long after the last one.
+        monotonic: () => passed += 1_000,
+        sleep: () => Promise.resolve(end.abort()),
+      },
+      onProblem: () => assert.fail("nothing is wrong"),
+      onNotice: () => {},
+      signal: end.signal,
+    });
+    assert.deepEqual(source.counts.Service, 0);
+  },
+);
