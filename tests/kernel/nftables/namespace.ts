@@ -8,16 +8,18 @@ import {
 /** A namespace that goes away with `await using`. */
 export class NftNamespace implements AsyncDisposable {
   readonly name: string;
+  readonly #program: string;
 
-  private constructor(name: string) {
+  private constructor(name: string, program: string) {
     this.name = name;
+    this.#program = program;
   }
 
-  /** Makes an empty namespace. */
-  static async create(): Promise<NftNamespace> {
+  /** Makes an empty namespace; an older nft may crash on what a newer one wrote, so each has its own. */
+  static async create(program = "nft"): Promise<NftNamespace> {
     const name = `nft-test-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
     await run(["ip", "netns", "add", name]);
-    return new NftNamespace(name);
+    return new NftNamespace(name, program);
   }
 
   get path(): string {
@@ -31,7 +33,7 @@ export class NftNamespace implements AsyncDisposable {
 
   /** Runs `nft` in here and returns what it printed. */
   nft(args: readonly string[], input?: string): Promise<string> {
-    return run(["ip", "netns", "exec", this.name, "nft", ...args], input);
+    return run(["ip", "netns", "exec", this.name, this.#program, ...args], input);
   }
 
   /** `nft list ruleset`. */

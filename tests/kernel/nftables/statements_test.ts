@@ -3,6 +3,7 @@ import { FakeNftables } from "../../../lib/kernel/nftables/fake.ts";
 import type { NftFamily } from "../../../lib/kernel/nftables/operations.ts";
 import type { Nftables, NftTableListing } from "../../../lib/kernel/nftables/nftables.ts";
 import { nftText, ruleText } from "../../../lib/kernel/nftables/text.ts";
+import { sortElements } from "./listings.ts";
 import { NftNamespace } from "./namespace.ts";
 import {
   baseChains,
@@ -17,18 +18,6 @@ import {
 } from "./sample.ts";
 
 const families: readonly NftFamily[] = ["ip", "ip6"];
-
-/** Elements of hashed sets come in any order: compares what stands between the braces sorted. */
-function sortElements(listing: string): string {
-  return listing.replace(
-    /elements = \{([^}]*)\}/g,
-    (_, list: string) =>
-      `elements = { ${list.split(",").map((each) => each.trim()).sort().join(", ")} }`,
-  ).replace(
-    /\{ ([^{}\n]*) \}/g,
-    (_, list: string) => `{ ${list.split(", ").sort().join(", ")} }`,
-  );
-}
 
 for (const family of families) {
   Deno.test(`${family}: every statement committed by netlink lists as its text loaded by nft`, async (t) => {
