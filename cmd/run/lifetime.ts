@@ -17,8 +17,12 @@ export class Lifetime {
     return this.#controller.signal;
   }
 
-  /** Runs a task until the end. One that throws ends all the others; what it throws is `finished`'s. */
+  /**
+   * Runs a task until the end; after the end it is not begun. One that throws ends all the others;
+   * what it throws is `finished`'s.
+   */
   start(task: (signal: AbortSignal) => Promise<void>): void {
+    if (this.signal.aborted) return;
     this.#tasks.push(task(this.signal).catch((error) => this.fail(error)));
   }
 

@@ -125,6 +125,8 @@ function closeQuietly(watcher: Deno.FsWatcher): void {
  */
 export async function untilRewritten(path: string, signal: AbortSignal): Promise<void> {
   const before = await identityOf(path);
+  // An end that came meanwhile is told to nobody who listens from now on.
+  if (signal.aborted) return;
   using watcher = Deno.watchFs(path);
   const close = () => watcher.close();
   signal.addEventListener("abort", close, { once: true });

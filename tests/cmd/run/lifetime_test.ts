@@ -35,3 +35,12 @@ Deno.test("what tasks throw while everything ends is not told", async () => {
   lifetime.end();
   await lifetime.finished();
 });
+
+Deno.test("a task is not begun after the end: it would wait for an end that has been", async () => {
+  const lifetime = new Lifetime(new AbortController().signal);
+  lifetime.start(() => Promise.reject(new Error("first")));
+  await Promise.resolve();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  lifetime.start((signal) => untilAborted(signal));
+  await assert.rejects(lifetime.finished(), /first/);
+});
