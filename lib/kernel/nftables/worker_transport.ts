@@ -15,7 +15,7 @@ interface Pending {
 /** Forwards to a worker; buffers are handed over, not copied. */
 export class WorkerTransport implements NftTransport {
   readonly #worker: Worker;
-  /** The generation is asked for every second: here that takes a tenth of the way to the worker and back. */
+  /** The generation is asked for all the time: here that takes a tenth of the way to the worker and back. */
   readonly #here = new DirectTransport();
   readonly #pending = new Map<number, Pending>();
   #nextId = 1;
