@@ -33,7 +33,7 @@ export interface FamilySyncOptions {
   readonly intervals: RunIntervals;
   /** The kernel is compared as a whole when that was not done for so long; never when absent. */
   readonly fullSyncMs?: number;
-  /** How often the kernel is asked for foreign changes. One second when absent. */
+  /** How often the kernel is asked for foreign changes. Two seconds when absent. */
   readonly driftCheckMs?: number;
   readonly health: HealthSink;
   readonly healthChecks: HealthCheckSink;
@@ -43,7 +43,7 @@ export interface FamilySyncOptions {
   readonly clock: Clock;
 }
 
-const DRIFT_CHECK_MS = 1000;
+const DRIFT_CHECK_MS = 2000;
 
 /** One family's loop. */
 export class FamilySync {

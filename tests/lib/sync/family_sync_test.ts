@@ -165,7 +165,7 @@ Deno.test("FamilySync repairs foreign changes within seconds, whatever the minim
     begin(rig, [service("web")]);
     await rig.clock.advance(60_000);
     rig.writer.tamper("test/web/TCP");
-    await rig.clock.advance(1000);
+    await rig.clock.advance(2000);
     assert.deepEqual(rules(rig), ["test/web/TCP: "]);
     assert.equal(rig.writer.calls.at(-1)?.kind, "all");
     const calls = rig.writer.calls.length;
@@ -179,7 +179,7 @@ Deno.test("FamilySync retries a failed repair", () =>
     await rig.clock.advance(0);
     rig.writer.tamper("test/web/TCP");
     rig.writer.failure = new Error("no buffer space");
-    await rig.clock.advance(1000);
+    await rig.clock.advance(2000);
     assert.deepEqual(rules(rig), []);
     rig.writer.failure = undefined;
     await rig.clock.advance(2000);
