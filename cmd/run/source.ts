@@ -60,10 +60,9 @@ async function openManifests(context: SourceOptions): Promise<OpenSource> {
   const { all, broken } = source.files;
   // What is in the kernel from an earlier run serves on; without these files it would be taken away.
   if (broken > 0 && (once || broken === all)) {
+    const files = all === 1 ? "file" : "files";
     throw new Error(
-      `Cannot use the manifests "${options.manifests}": ${broken} of ${all} ${
-        all === 1 ? "file is" : "files are"
-      } broken; correct what is named above, nothing was changed`,
+      `Cannot use the manifests "${options.manifests}": ${broken} of ${all} ${files} cannot be used, as told above; correct what is wrong, nothing was changed`,
     );
   }
   if (all === 0 && !lifetime.signal.aborted) {

@@ -2,6 +2,7 @@
  * Text of a manifest file becomes values, one for each object, that can tell where any part of them
  * stands. JSON takes the fast way: places are searched for only when there is something to report.
  */
+import { offsetOfUnexpectedToken } from "../base/json_error.ts";
 import { placeInJson, placeOfOffset, type TextPlace } from "../base/json_place.ts";
 import { type Duplicate, plainValue, readYaml, type YamlNode } from "../base/yaml.ts";
 import { readBlockYaml } from "../base/yaml_block.ts";
@@ -58,11 +59,19 @@ function parseJson(text: string): ParsedText {
   }
 }
 
-/** V8: `Expected ',' or '}' after property value in JSON at position 15 (line 2 column 3)`. */
+/**
+ * V8: `Expected ',' or '}' after property value in JSON at position 15 (line 2 column 3)`, but
+ * `Unexpected token '}', ..." {"a": }"... is not valid JSON` and `Unexpected end of JSON input`.
+ */
 function jsonProblem(text: string, message: string): TextProblem {
   const position = /^(.*?)(?: in JSON)? at position (\d+)/s.exec(message);
-  const what = position?.[1] ?? message;
-  const offset = position ? Number(position[2]) : text.trimEnd().length;
+  const token = /^Unexpected token '.*?'(?=, )/su.exec(message);
+  const what = position?.[1] ?? token?.[0] ?? message;
+  const offset = position
+    ? Number(position[2])
+    : token
+    ? offsetOfUnexpectedToken(text)
+    : text.trimEnd().length;
   return { ...placeOfOffset(text, offset), message: what.charAt(0).toLowerCase() + what.slice(1) };
 }
 
