@@ -38,6 +38,8 @@ export interface ListWatchOptions<T extends ApiObject> {
   readonly random?: () => number;
 }
 
+/** More namespaces than these come back by one list of all: the client's rate limit would space theirs out. */
+const mostSingleLists = 8;
 const absentRetryMs = 5 * 60_000;
 /** A watch that ends sooner, and said nothing, has not worked. */
 const shortestWatchMs = 1_000;
@@ -207,9 +209,16 @@ class Following<T extends ApiObject> {
         continue;
       }
       try {
-        for (const namespace of this.#exclusion.all) {
-          if (next.names.has(namespace) || returned.has(namespace)) continue;
-          returned.set(namespace, await this.#listNamespace(namespace, signal));
+        const missing = this.#exclusion.all.filter((namespace) =>
+          !next.names.has(namespace) && !returned.has(namespace)
+        );
+        if (missing.length > mostSingleLists) {
+          const lists = await this.#listTogether(missing, { exclusion: next, signal });
+          for (const [namespace, list] of lists) returned.set(namespace, list);
+        } else {
+          for (const namespace of missing) {
+            returned.set(namespace, await this.#listNamespace(namespace, signal));
+          }
         }
         if (sameExclusion(next, this.#feed.current)) return { next, returned };
       } catch (error) {
@@ -231,6 +240,23 @@ class Following<T extends ApiObject> {
       resourceVersion: this.#progress.version,
       signal,
     });
+  }
+
+  /** As `#listNamespace` for each of them, with one request. */
+  async #listTogether(
+    namespaces: readonly string[],
+    { exclusion, signal }: { readonly exclusion: Exclusion; readonly signal: AbortSignal },
+  ): Promise<ReadonlyMap<string, ObjectList<T>>> {
+    const { client, resource } = this.#options;
+    const { objects, resourceVersion } = await client.list(resource, {
+      ...this.#selection(exclusion),
+      resourceVersion: this.#progress.version,
+      signal,
+    });
+    const byNamespace = Map.groupBy(objects, ({ namespace }) => namespace);
+    return new Map(namespaces.map((namespace) => {
+      return [namespace, { objects: byNamespace.get(namespace) ?? [], resourceVersion }];
+    }));
   }
 
   *#apply({ next, returned }: Switch<T>): Generator<WatchBatch<T>> {

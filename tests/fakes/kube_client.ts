@@ -1,5 +1,5 @@
 /** A client for a fake apiserver, impatient enough for tests, and a reader for what watchers yield. */
-import { systemClock } from "../../lib/base/clock.ts";
+import { type Clock, systemClock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/log.ts";
 import { type ClientTiming, KubeClient } from "../../lib/kube/client.ts";
 import { noClientMetrics } from "../../lib/kube/client_metrics.ts";
@@ -16,11 +16,12 @@ export interface TestClientOptions {
   readonly access?: Partial<ClusterAccess>;
   readonly timing?: Partial<ClientTiming>;
   readonly contentType?: string;
+  readonly clock?: Clock;
 }
 
 /** A client and its transport; close the transport at the end. */
 export function createTestClient(options: TestClientOptions) {
-  const clock = systemClock;
+  const { clock = systemClock } = options;
   const access: ClusterAccess = {
     ...anonymousAccess,
     server: options.url,

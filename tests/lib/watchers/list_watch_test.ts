@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock as clock } from "../../../lib/base/clock.ts";
+import { type Clock, systemClock as clock } from "../../../lib/base/clock.ts";
 import { RepeatedFailureLog } from "../../../lib/base/repeated_failure.ts";
 import type { ClientTiming } from "../../../lib/kube/client.ts";
 import type { ServiceCIDR } from "../../../lib/kube/objects.ts";
@@ -25,6 +25,7 @@ interface BenchOptions {
   readonly exclusion?: ExclusionFeed;
   readonly optional?: boolean;
   readonly timing?: Partial<ClientTiming>;
+  readonly clock?: Clock;
   /** Before anything is asked. */
   readonly prepare?: (server: FakeApiserver) => void;
 }
@@ -40,6 +41,7 @@ async function withBench(
     url: server.url,
     caCertificate: server.authority.certificate,
     timing: options.timing,
+    clock: options.clock,
   });
   const log = new CollectingLog();
   const stop = new AbortController();
@@ -48,9 +50,9 @@ async function withBench(
     resource: serviceCIDRs,
     exclusion: options.exclusion,
     optional: options.optional,
-    clock,
+    clock: options.clock ?? clock,
     log,
-    failures: new RepeatedFailureLog(log, clock),
+    failures: new RepeatedFailureLog(log, options.clock ?? clock),
   });
   const follower = new Follower(watcher.watch(stop.signal));
   try {
@@ -236,6 +238,24 @@ Deno.test("ListWatch says an outage once, and asks again within two seconds for 
   });
 });
 
+Deno.test("ListWatch does not care about a clock that jumps by a day, there and back", async () => {
+  let aheadMs = 0;
+  const jumping: Clock = { ...clock, now: () => clock.now() + aheadMs };
+  await withBench({ clock: jumping }, async ({ server, follower, log }) => {
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    for (const [i, jumpMs] of [86_400_000, -86_400_000, 0].entries()) {
+      aheadMs = jumpMs;
+      server.put(resource, object(`on-${i}`));
+      await follower.until("a change", () => follower.objects.has(`a/on-${i}`));
+      server.cutWatches(new Error("reset"));
+      server.put(resource, object(`after-${i}`));
+      await follower.until("a change", () => follower.objects.has(`a/after-${i}`), 3_000);
+    }
+    assert.equal(listsOf(server).length, 1);
+    assert.equal(log.lines.length, 1, log.lines.join("\n"));
+  });
+});
+
 Deno.test("ListWatch goes on from bookmarks", async () => {
   await withBench({}, async ({ server, follower }) => {
     await follower.until("the watch", () => server.openWatches.length === 1);
@@ -365,8 +385,8 @@ Deno.test("ListWatch lists only the namespace that comes back, and misses nothin
   });
 });
 
-Deno.test("ListWatch filters by itself what does not fit into the selector", async () => {
-  const many = Array.from({ length: 200 }, (_, i) => `n-${String(i).padStart(3, "0")}`);
+Deno.test("ListWatch leaves 150 of 2,000 namespaces out at the server and the others by itself", async () => {
+  const many = Array.from({ length: 2_000 }, (_, i) => `n-${String(i).padStart(4, "0")}`);
   const exclusion = new TestFeed(...many);
   const prepare = (server: FakeApiserver) => {
     for (const namespace of ["a", ...many]) server.put(resource, object("one", namespace));
@@ -374,12 +394,42 @@ Deno.test("ListWatch filters by itself what does not fit into the selector", asy
   await withBench({ exclusion, prepare }, async ({ server, follower }) => {
     await follower.until("a alone", has(follower, "a/one"));
     await follower.until("the watch", () => server.openWatches.length === 1);
-    server.put(resource, object("two", "n-199"));
+    const [list] = listsOf(server);
+    assert.equal(list.query.get("fieldSelector")?.split(",").length, 150);
+    server.put(resource, object("two", "n-1999"));
     server.put(resource, object("two", "a"));
     await follower.until("a's change alone", has(follower, "a/one", "a/two"));
-    exclusion.set(...many.slice(0, 199));
-    await follower.until("n-199 came back", () => follower.objects.has("n-199/two"));
+    exclusion.set(...many.slice(0, 1_999));
+    await follower.until("n-1999 came back", () => follower.objects.has("n-1999/two"));
     assert.equal(listsOf(server).length, 2);
+  });
+});
+
+Deno.test("ListWatch takes many namespaces back with one list, and misses nothing meanwhile", async () => {
+  const many = Array.from({ length: 100 }, (_, i) => `n-${String(i).padStart(3, "0")}`);
+  const exclusion = new TestFeed(...many);
+  const prepare = (server: FakeApiserver) => {
+    for (const namespace of ["a", ...many]) server.put(resource, object("one", namespace));
+  };
+  await withBench({ exclusion, prepare }, async ({ server, follower }) => {
+    await follower.until("a alone", has(follower, "a/one"));
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    const before = listsOf(server).length;
+    server.override = ({ path, query }) => {
+      if (path.endsWith(resource) && !query.has("watch")) {
+        server.override = undefined;
+        server.put(resource, object("during", "a"));
+        server.put(resource, object("during", "n-001"));
+      }
+      return undefined;
+    };
+    exclusion.set("n-000");
+    await follower.until("all but n-000", () => follower.objects.size === 1 + 99 + 2);
+    server.put(resource, object("late", "n-099"));
+    await follower.until("a change in one of them", () => follower.objects.has("n-099/late"));
+    assert.ok(!follower.objects.has("n-000/one"));
+    assert.equal(listsOf(server).length, before + 1);
+    assert.equal(follower.batches.filter((b) => b.kind === "replace" && !b.namespace).length, 1);
   });
 });
 
