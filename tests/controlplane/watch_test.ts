@@ -1,53 +1,13 @@
 /** The watches against a real apiserver that is killed, cut off, and asked for what is long gone. */
 import assert from "node:assert/strict";
 import { systemClock as clock } from "../../lib/base/clock.ts";
-import { RepeatedFailureLog } from "../../lib/base/repeated_failure.ts";
-import type { ClientTiming } from "../../lib/kube/client.ts";
-import type { Service } from "../../lib/kube/objects.ts";
 import { services } from "../../lib/kube/resource.ts";
 import { ApiError } from "../../lib/kube/status.ts";
-import { ListWatch } from "../../lib/watchers/list_watch.ts";
-import { selectors } from "../../lib/watchers/resources.ts";
-import { CollectingLog, createTestClient, Follower } from "../fakes/kube_client.ts";
+import { createTestClient } from "../fakes/kube_client.ts";
 import { ApiClient } from "./rig/api.ts";
-import { ControlPlane, type ControlPlaneAccess } from "./rig/control_plane.ts";
+import { ControlPlane } from "./rig/control_plane.ts";
+import { followServices, fullStates } from "./rig/follow.ts";
 import { namespaceObject, serviceObject } from "./rig/objects.ts";
-
-async function following(
-  access: ControlPlaneAccess,
-  timing: Partial<ClientTiming>,
-  body: (follower: Follower<Service>) => Promise<void>,
-): Promise<void> {
-  const { client, transport } = createTestClient({
-    url: access.url,
-    caCertificate: access.caCertificate,
-    access: { token: { kind: "inline", text: access.proxyToken } },
-    timing,
-  });
-  const log = new CollectingLog();
-  const stop = new AbortController();
-  const failures = new RepeatedFailureLog(log, clock);
-  const watcher = new ListWatch({
-    client,
-    resource: services,
-    ...selectors.services,
-    clock,
-    log,
-    failures,
-  });
-  const follower = new Follower(watcher.watch(stop.signal));
-  try {
-    await follower.until("the first state", () => follower.batches.length > 0);
-    await body(follower);
-  } finally {
-    stop.abort();
-    await follower.done;
-    transport[Symbol.dispose]();
-  }
-}
-
-const fullStates = (follower: Follower<Service>) =>
-  follower.batches.filter(({ kind }) => kind === "replace").length;
 
 Deno.test("watches of a real apiserver", async (test) => {
   await using plane = await ControlPlane.start();
@@ -62,7 +22,7 @@ Deno.test("watches of a real apiserver", async (test) => {
   };
 
   await test.step("changes arrive, and those of other proxies do not", async () => {
-    await following(access, {}, async (follower) => {
+    await followServices(access, {}, async (follower) => {
       const proxyName = "service.kubernetes.io/service-proxy-name";
       await create("others", { [proxyName]: "other" });
       await create("mine");
@@ -78,7 +38,7 @@ Deno.test("watches of a real apiserver", async (test) => {
   });
 
   await test.step("a killed apiserver: once it is back, a change arrives within 3 s, without a list", async () => {
-    await following(access, {}, async (follower) => {
+    await followServices(access, {}, async (follower) => {
       await plane.stopApiserver();
       await clock.sleep(5_000);
       await plane.startApiserver();
@@ -91,7 +51,7 @@ Deno.test("watches of a real apiserver", async (test) => {
   });
 
   await test.step("a half-open connection is noticed, and what was missed arrives", async () => {
-    await following(access, { connectionSilenceMs: 1_000 }, async (follower) => {
+    await followServices(access, { timing: { connectionSilenceMs: 1_000 } }, async (follower) => {
       await create("before-the-cut");
       await follower.until("the watch", () => follower.objects.has("shop/before-the-cut"));
       const ports = establishedPorts();

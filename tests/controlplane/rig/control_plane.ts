@@ -119,6 +119,12 @@ export class ControlPlane implements AsyncDisposable {
     this.#apiserver = undefined;
   }
 
+  /** Forgets all revisions but the newest, as etcd's operators and the apiserver itself do regularly. */
+  async compactEtcd(): Promise<void> {
+    const { header } = await etcd<{ header: { revision: string } }>("range", { key: "AA==" });
+    await etcd("compaction", { revision: header.revision, physical: true });
+  }
+
   /** The last lines of a program's log, for the message of a failed test. */
   log(program: "etcd" | "kube-apiserver"): string {
     try {
@@ -187,6 +193,16 @@ export class ControlPlane implements AsyncDisposable {
     const cause = exited ? "it exited" : `it was not ready after ${startDeadlineMs / 1000} s`;
     throw new Error(`Cannot start kube-apiserver: ${cause}:\n${this.log("kube-apiserver")}`);
   }
+}
+
+/** A call through etcd's JSON gateway. */
+async function etcd<T>(call: "compaction" | "range", body: unknown): Promise<T> {
+  const response = await fetch(`${etcdUrl}/v3/kv/${call}`, {
+    method: "POST",
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`Cannot ask etcd for "${call}": ${await response.text()}`);
+  return await response.json();
 }
 
 async function isReady(access: ControlPlaneAccess): Promise<boolean> {
