@@ -119,6 +119,7 @@ function hintFor({ errno, operation }: NftFailure): string {
   if (errno === Errno.EPERM || errno === Errno.EACCES) {
     return "; run as root or with CAP_NET_ADMIN";
   }
+  if (errno === Errno.EMSGSIZE) return "; raise net.core.wmem_max, or run as root of the machine";
   if (errno === Errno.EOPNOTSUPP && operation <= 0) {
     return "; this kernel lacks nf_tables or its module is not loaded";
   }

@@ -85,7 +85,11 @@ export class NetlinkNftables implements Nftables, Disposable {
       throw refused({ table, operations, failures, setOf });
     } catch (error) {
       this.#sets.forget(table);
-      throw error;
+      if (!hasErrno(error, Errno.EMSGSIZE)) throw error;
+      // The socket did not take the batch: as good as a refusal, and a smaller one may pass.
+      const { errno } = error;
+      const failures = [{ operation: -1, errno, message: failureText(errno, {}) }];
+      throw refused({ table, operations, failures, setOf });
     }
   }
 

@@ -56,7 +56,8 @@ export class Refusals {
     if (batch.services.length === 0 || (isWhole && !isTooMuch)) {
       return ++this.#unexplained < patience;
     }
-    this.#halve(new Set(batch.services));
+    // What is too much for one batch will be for others like it.
+    this.#halve(isTooMuch ? undefined : new Set(batch.services));
     return true;
   }
 
@@ -71,9 +72,11 @@ export class Refusals {
     return true;
   }
 
-  #halve(keys: ReadonlySet<ServicePortKey>): void {
+  /** Halves the groups with one of these, or all. */
+  #halve(keys: ReadonlySet<ServicePortKey> | undefined): void {
     this.#groups = this.#groups.flatMap((group) => {
-      if (group.length < 2 || !group.some(({ key }) => keys.has(key))) return [group];
+      const isMeant = keys === undefined || group.some(({ key }) => keys.has(key));
+      if (group.length < 2 || !isMeant) return [group];
       const middle = group.length >> 1;
       return [group.slice(0, middle), group.slice(middle)];
     });
