@@ -43,7 +43,7 @@ Deno.test("a batch larger than the send buffer may grow is refused as a whole, w
   }).output();
   assert.equal(
     new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr),
-    'NftablesError Cannot change table "ip x": message too long (EMSGSIZE); ' +
+    'NftablesError Cannot change table "ip x": message too long for the socket (EMSGSIZE); ' +
       "raise net.core.wmem_max, or run as root of the machine\n1000\n",
   );
 });
