@@ -54,7 +54,8 @@ export function runCommand(startProxy: StartProxy): Command {
 }
 
 async function runWith(startProxy: StartProxy, context: CommandContext): Promise<number> {
-  const { stdin, stdout, stderr, pid, env } = context;
+  // Taken before anything else: from here on a signal ends the program in order.
+  const { stdin, stdout, stderr, pid, env, signal } = context;
   for (const line of context.arguments.deprecations) stderr.write(`${line}\n`);
   let logger = context.logger;
   try {
@@ -75,7 +76,7 @@ async function runWith(startProxy: StartProxy, context: CommandContext): Promise
       stderr,
       pid,
       env,
-      signal: context.signal,
+      signal,
       logger: klog,
     });
   } catch (error) {
