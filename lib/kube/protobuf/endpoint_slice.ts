@@ -37,12 +37,6 @@ export function readEndpointSlice(reader: Reader): EndpointSlice {
   };
 }
 
-interface Conditions {
-  ready: boolean;
-  serving: boolean;
-  terminating: boolean;
-}
-
 function readEndpoint(reader: Reader): SliceEndpoint {
   let address = "";
   let conditions = unsetConditions;
@@ -70,26 +64,33 @@ function readEndpoint(reader: Reader): SliceEndpoint {
   }
   return {
     address,
-    ready: conditions.ready,
-    serving: conditions.serving,
-    terminating: conditions.terminating,
+    ready: (conditions & ready) !== 0,
+    serving: (conditions & serving) !== 0,
+    terminating: (conditions & terminating) !== 0,
     nodeName,
     zoneHints: hints.zones,
     nodeHints: hints.nodes,
   };
 }
 
+// Conditions as bits: an object for each endpoint would be garbage at once, a hundred thousand times.
+const ready = 1;
+const serving = 2;
+const terminating = 4;
 /** Unset `ready` and `serving` mean yes, unset `terminating` means no. */
-const unsetConditions: Readonly<Conditions> = { ready: true, serving: true, terminating: false };
+const unsetConditions = ready | serving;
 
-function readConditions(reader: Reader): Conditions {
-  const conditions: Conditions = { ...unsetConditions };
+function readConditions(reader: Reader): number {
+  let conditions = unsetConditions;
   const end = reader.enter();
   for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
-    if (field === 1) conditions.ready = reader.bool();
-    else if (field === 2) conditions.serving = reader.bool();
-    else if (field === 3) conditions.terminating = reader.bool();
-    else reader.skip();
+    if (field < 1 || field > 3) {
+      reader.skip();
+      continue;
+    }
+    const bit = 1 << (field - 1);
+    if (reader.bool()) conditions |= bit;
+    else conditions &= ~bit;
   }
   return conditions;
 }

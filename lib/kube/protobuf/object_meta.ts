@@ -33,6 +33,7 @@ export const emptyMeta: Readonly<ObjectMeta> = {
 /** Reads metadata of the field that `next` announced. */
 export function readObjectMeta(reader: Reader, wanted: WantedKeys): ObjectMeta {
   const meta: ObjectMeta = { ...emptyMeta };
+  let values: Map<string, string> | undefined;
   const end = reader.enter();
   for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
     switch (field) {
@@ -54,12 +55,14 @@ export function readObjectMeta(reader: Reader, wanted: WantedKeys): ObjectMeta {
         break;
       case 11:
       case 12:
-        readMapEntry(reader, { wanted, meta });
+        values ??= new Map();
+        readMapEntry(reader, { wanted, values });
         break;
       default:
         reader.skip();
     }
   }
+  if (values) meta.values = values;
   return meta;
 }
 
@@ -86,10 +89,10 @@ function readTimeMs(reader: Reader): number {
 
 interface MapEntryOptions {
   readonly wanted: WantedKeys;
-  readonly meta: ObjectMeta;
+  readonly values: Map<string, string>;
 }
 
-function readMapEntry(reader: Reader, { wanted, meta }: MapEntryOptions): void {
+function readMapEntry(reader: Reader, { wanted, values }: MapEntryOptions): void {
   let key = "";
   let value = "";
   const end = reader.enter();
@@ -99,5 +102,5 @@ function readMapEntry(reader: Reader, { wanted, meta }: MapEntryOptions): void {
     else if (field === 2 && (key === "" || wanted.has(key))) value = reader.text();
     else reader.skip();
   }
-  if (wanted.has(key)) meta.values = new Map(meta.values).set(key, value);
+  if (wanted.has(key)) values.set(key, value);
 }

@@ -12,7 +12,7 @@ for (const value of [0, 1, 127, 128, 65_535, 2 ** 31 - 1, -1, -(2 ** 31)]) {
   Deno.test(`Reader.int32() reads ${value}`, () => assert.equal(only(value).int32(), value));
 }
 
-for (const value of [0, 1_795_006_265, 2 ** 53 - 1, -1]) {
+for (const value of [0, 1_795_006_265, 2 ** 28, 2 ** 53 - 1, -1, -(2 ** 28), -(2 ** 53 - 1)]) {
   Deno.test(`Reader.int64() reads ${value}`, () => assert.equal(only(value).int64(), value));
 }
 
@@ -39,6 +39,6 @@ Deno.test("TextCache tells texts of one hash apart", () => {
   const texts = Array.from({ length: 20_000 }, (_, i) => `node-${i}`);
   for (const text of texts) {
     const bytes = new TextEncoder().encode(text);
-    assert.equal(cache.text(bytes, { start: 0, end: bytes.length }), text);
+    assert.equal(cache.shared(bytes, { start: 0, end: bytes.length }), text);
   }
 });
