@@ -42,6 +42,8 @@ interface Figures {
   readonly format: ManifestFormat;
   readonly megabytes: number;
   readonly answeredMs: number;
+  /** How long of it the program could have run and others had the processor. */
+  readonly waitedMs: number;
   readonly startCpuMs: number;
   readonly restMb: number;
   readonly peakMb: number;
@@ -73,6 +75,7 @@ async function measure(
     });
     await untilAllAnswer(cluster, process);
     const answeredMs = performance.now() - startedAt;
+    const waitedMs = waitedForProcessorMs(process.pid);
     const startCpuMs = process.usage().cpuSeconds * 1_000;
     await sleep(SETTLE_MS);
     const before = process.usage().cpuSeconds;
@@ -85,6 +88,7 @@ async function measure(
       format,
       megabytes,
       answeredMs,
+      waitedMs,
       startCpuMs,
       restMb: residentMb,
       peakMb,
@@ -94,6 +98,12 @@ async function measure(
     await deleteProxyTables(cluster);
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** Of the main thread; the second number of the file counts nanoseconds. */
+function waitedForProcessorMs(pid: number): number {
+  const [, waited] = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/schedstat`).split(" ");
+  return Number(waited) / 1e6;
 }
 
 /** Asks one after the other: each was asked after the one before had answered. */
@@ -159,6 +169,7 @@ async function main(): Promise<void> {
         figures.format,
         figures.megabytes.toFixed(1),
         formatMs(figures.answeredMs),
+        formatMs(figures.waitedMs),
         formatMs(figures.startCpuMs),
         formatMs(figures.peakMb),
         formatMs(figures.restMb),
@@ -169,6 +180,7 @@ async function main(): Promise<void> {
       "format",
       "files, MB",
       "start to last VIP, ms",
+      "of it waiting for a core, ms",
       "CPU of the start, ms",
       "peak RSS, MB",
       "RSS at rest, MB",
