@@ -17,6 +17,7 @@ import {
 } from "./rig/small_cluster.ts";
 import type { ManifestObject } from "./rig/api.ts";
 import { endpointSliceObject, serviceObject } from "./rig/objects.ts";
+import { rules, TableOwner, until } from "./rig/table_owner.ts";
 
 const web = "172.30.0.10";
 const other = "172.30.0.11";
@@ -93,51 +94,6 @@ Deno.test("what upstream loses in a failed sync or a moved object is not lost", 
   });
 });
 
-/** Owns our table, so that the kernel refuses whatever anybody else writes to it. */
-class TableOwner implements AsyncDisposable {
-  readonly #process: Deno.ChildProcess;
-  readonly #input: WritableStreamDefaultWriter<Uint8Array>;
-  #released = false;
-
-  private constructor(process: Deno.ChildProcess) {
-    this.#process = process;
-    this.#input = process.stdin.getWriter();
-  }
-
-  static async take(cluster: SmallCluster): Promise<TableOwner> {
-    const owner = new TableOwner(
-      new Deno.Command("ip", {
-        args: ["netns", "exec", cluster.node, "nft", "-i"],
-        stdin: "piped",
-        stdout: "null",
-        stderr: "null",
-      }).spawn(),
-    );
-    const table = "ip kube-proxy";
-    const script =
-      `add table ${table}; delete table ${table}; add table ${table} { flags owner; }\n`;
-    await owner.#input.write(new TextEncoder().encode(script));
-    await until(
-      "the table with an owner",
-      DEADLINE_MS,
-      async () => (await rules(cluster)).includes("flags owner"),
-    );
-    return owner;
-  }
-
-  /** The table goes with its owner. */
-  async release(): Promise<void> {
-    if (this.#released) return;
-    this.#released = true;
-    await this.#input.close();
-    await this.#process.status;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
-  }
-}
-
 async function createServices({ agent, api, pods }: SmallCluster): Promise<void> {
   const service = (name: string, clusterIP: string, spec = {}) =>
     serviceObject({ namespace: namespaceName, name, spec: { clusterIP, ...spec } });
@@ -189,21 +145,4 @@ async function flowsTo(cluster: SmallCluster, pod: string): Promise<string> {
     pod,
   ]);
   return flows.trim();
-}
-
-function rules(cluster: SmallCluster): Promise<string> {
-  return cluster.onNode(["nft", "list", "table", "ip", "kube-proxy"]).catch(() => "");
-}
-
-async function until(
-  what: string,
-  deadlineMs: number,
-  isThere: () => Promise<boolean>,
-): Promise<void> {
-  const deadline = Date.now() + deadlineMs;
-  while (Date.now() < deadline) {
-    if (await isThere()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`Cannot see ${what} within ${deadlineMs} ms`);
 }
