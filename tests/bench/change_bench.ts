@@ -84,13 +84,13 @@ async function measureAll(services: number): Promise<void> {
   });
   const columns = [
     "proxy",
+    "changes",
     "p50, ms",
     "p99, ms",
     "slowest, ms",
     "CPU a change, ms",
     "p50, p99 ÷ ours",
-  ]
-    .map((title, i) => ({ title, right: i > 0 }));
+  ].map((title, i) => ({ title, right: i > 0 }));
   print(`## ${services} Services x ${ENDPOINTS}\n`);
   print(`${formatTable(columns, rows)}\n`);
 }
