@@ -1,11 +1,10 @@
 /** The nf_tables socket itself. The worker runs one of these; tools and tests use it in their own thread. */
-import { NetlinkError } from "../netlink/errors.ts";
 import { MessageType, type NetlinkAnswer, readAnswer, readMessages } from "../netlink/messages.ts";
 import { dump, transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import { compareElementLists, type ListDifference } from "./compare_elements.ts";
 import { joinElementLists } from "./element_cursor.ts";
-import { generationQuery, readGeneration } from "./generation.ts";
+import { GenerationReader } from "./generation.ts";
 import type { CommitResult, NftQuery, NftTransport } from "./transport.ts";
 import { genmsg } from "./wire.ts";
 
@@ -25,12 +24,14 @@ export interface DirectTransportOptions {
 /** Speaks to the kernel in the calling thread; every promise it returns is settled already. */
 export class DirectTransport implements NftTransport {
   readonly #socket: NetlinkSocket;
+  readonly #generation: GenerationReader;
   /** Series that were refused, latest last. */
   readonly #stopped: number[] = [];
 
   /** Opens the socket in the network namespace of this thread. Throws `NetlinkError`. */
   constructor({ receiveBufferBytes = RECEIVE_BUFFER_BYTES }: DirectTransportOptions = {}) {
     this.#socket = new NetlinkSocket({ protocol: NetlinkProtocol.netfilter, receiveBufferBytes });
+    this.#generation = new GenerationReader(this.#socket);
   }
 
   commit(bytes: Uint8Array<ArrayBuffer>, series?: number): Promise<CommitResult> {
@@ -78,12 +79,13 @@ export class DirectTransport implements NftTransport {
     let isApplied = false;
     try {
       this.#drain();
-      const before = this.#generation();
+      // Where the kernel does not tell, the batch itself says why, or is done all the same.
+      const before = this.#generation.read();
       this.#socket.send(bytes, COMMIT);
       const refusals = this.#refusals();
       if (refusals.length > 0) return { kind: "refused", bytes, refusals };
       isApplied = true;
-      return { kind: "applied", bytes, receipt: { before, after: this.#generation() } };
+      return { kind: "applied", bytes, receipt: { before, after: this.#generation.read() } };
     } finally {
       if (!isApplied && series !== undefined) this.#stop(series);
     }
@@ -92,16 +94,6 @@ export class DirectTransport implements NftTransport {
   #stop(series: number): void {
     this.#stopped.push(series);
     if (this.#stopped.length > REMEMBERED_SERIES) this.#stopped.shift();
-  }
-
-  /** Not a number where the kernel refuses to tell: the batch itself says why, or is done all the same. */
-  #generation(): number {
-    try {
-      return readGeneration(this.#payloads(generationQuery));
-    } catch (error) {
-      if (error instanceof NetlinkError) return NaN;
-      throw error;
-    }
   }
 
   #payloads({ op, type, nfproto, names, dump: whole }: NftQuery): Uint8Array[] {
