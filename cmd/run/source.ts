@@ -6,8 +6,10 @@ import type { MetricsRegistry } from "../../lib/base/metrics.ts";
 import { RepeatedFailureLog } from "../../lib/base/repeated_failure.ts";
 import type { OptOutMetrics } from "../../lib/watchers/opt_out.ts";
 import type { Source } from "../../lib/watchers/source.ts";
+import type { Output } from "../command.ts";
 import type { RunOptions } from "../run_options.ts";
 import type { Lifetime } from "./lifetime.ts";
+import { ProgressLine } from "./progress_line.ts";
 
 export interface SourceOptions {
   readonly options: RunOptions;
@@ -15,6 +17,8 @@ export interface SourceOptions {
   readonly hostName: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Shows on a terminal what is being read. */
+  readonly stderr: Output;
   readonly metrics: MetricsRegistry;
   readonly lifetime: Lifetime;
   readonly env: (name: string) => string | undefined;
@@ -37,6 +41,8 @@ export function openSource(context: SourceOptions): Promise<OpenSource> {
 
 async function openManifests(context: SourceOptions): Promise<OpenSource> {
   const { options, clock, logger, lifetime } = context;
+  const progress = new ProgressLine(context.stderr);
+  let opened = false;
   const { describeManifestProblem, ManifestsSource } = await import(
     "../../lib/watchers/manifests.ts"
   );
@@ -46,7 +52,11 @@ async function openManifests(context: SourceOptions): Promise<OpenSource> {
     clock,
     namespaceOptOut: options.namespaceOptOut,
     signal: lifetime.signal,
+    onReading: (path) => {
+      if (!opened) progress.show(`Reading ${path} ...`);
+    },
     onProblem: (problem) => {
+      progress.clear();
       const message = describeManifestProblem(problem);
       failures.report({
         key: message,
@@ -54,8 +64,12 @@ async function openManifests(context: SourceOptions): Promise<OpenSource> {
         error: new Error(message),
       });
     },
-    onNotice: (message) => logger.info(message),
-  });
+    onNotice: (message) => {
+      progress.clear();
+      logger.info(message);
+    },
+  }).finally(() => progress.clear());
+  opened = true;
   const once = options.once || options.dryRun;
   const { all, broken } = source.files;
   // What is in the kernel from an earlier run serves on; without these files it would be taken away.

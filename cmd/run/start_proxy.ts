@@ -88,6 +88,7 @@ async function assemble(
     logger,
     metrics,
     lifetime,
+    stderr: context.stderr,
     env: context.env,
   });
   const state = clusterStateOf(options, { nodeName, startMs, kernel });

@@ -29,6 +29,8 @@ export interface ManifestsOptions {
   readonly onProblem: (problem: ManifestProblem) => void;
   /** One sentence worth telling once: objects of no use, objects given twice. */
   readonly onNotice: (message: string) => void;
+  /** A file that is about to be read: a large one takes a moment. */
+  readonly onReading?: (path: string) => void;
   /** Leave out what opted-out namespaces hold; true when absent. */
   readonly namespaceOptOut?: boolean;
   /** 50 when absent. */
@@ -161,6 +163,7 @@ export class ManifestsSource implements Source {
   }
 
   async #text(path: string): Promise<string | undefined> {
+    this.#options.onReading?.(path);
     const bytes = await readFile(path, { maxBytes: this.#options.maxBytes ?? gibibyte });
     try {
       return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
