@@ -7,9 +7,9 @@ import { ApiError } from "../kube/status.ts";
 const firstMs = 200;
 /** A server that is not there costs nobody anything when asked: keep asking. */
 const unreachableCapMs = 1_000;
-/** A server that refuses is spared more the longer it refuses. */
+/** A server that refuses is spared when it has refused for about a minute. */
 const refusedCapMs = 1_500;
-const patientAttempts = 16;
+const patientAttempts = 50;
 const longestMs = 30_000;
 
 /** Counts failures in a row. */
@@ -43,7 +43,10 @@ export class Backoff {
       return Math.min(error.status.retryAfterMs, longestMs) + this.#random() * 500;
     }
     const capMs = refusals < patientAttempts ? refusedCapMs : longestMs;
-    const exponent = Math.min(refusals < patientAttempts ? refusals : refusals - 12, 20);
+    const exponent = Math.min(
+      refusals < patientAttempts ? refusals : refusals - patientAttempts + 4,
+      20,
+    );
     return this.#spread(Math.min(firstMs * 2 ** exponent, capMs));
   }
 
