@@ -10,6 +10,8 @@ import type { Transport } from "./transport.ts";
 export interface BodyOptions {
   readonly transport: Transport;
   readonly clock: Clock;
+  /** Ends the reading. The request's own signal does not reach a body once garbage was collected. */
+  readonly signal: AbortSignal;
   /** Nothing of this body for so long ends it, however alive the connection is. */
   readonly silenceMs: number;
   /** Nothing at all from the server for so long: ask it whether the connection is alive. */
@@ -24,13 +26,16 @@ export async function* streamBody(
   options: BodyOptions,
 ): AsyncGenerator<Uint8Array> {
   if (!response.body) return;
-  const { transport, clock } = options;
+  const { transport, clock, signal } = options;
   const reader = response.body.getReader();
   const watchdog = new Watchdog(reader, options);
+  const cancel = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", cancel, { once: true });
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (watchdog.failure) throw watchdog.failure;
+      signal.throwIfAborted();
       if (done) return;
       watchdog.lastChunkMs = clock.monotonic();
       transport.noteReceived();
@@ -44,6 +49,7 @@ export async function* streamBody(
     });
   } finally {
     watchdog.stop();
+    signal.removeEventListener("abort", cancel);
     // Ends the request too where the reader stopped early; a body that failed has said so already.
     await reader.cancel().catch(() => {});
   }

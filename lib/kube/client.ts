@@ -1,5 +1,6 @@
 /** What the program asks an apiserver: lists, watches, single objects, and the few writes. */
 import type { Clock } from "../base/clock.ts";
+import { linkAbort } from "../base/abort.ts";
 import { type BodyOptions, readBody, streamBody } from "./body.ts";
 import type { ClientMetrics } from "./client_metrics.ts";
 import {
@@ -83,6 +84,14 @@ export interface JsonRequest {
 
 const protobuf = "application/vnd.kubernetes.protobuf";
 
+/** An answer whose body is to be read until the signal aborts. */
+interface Answer {
+  readonly response: Response;
+  readonly signal: AbortSignal;
+}
+
+type Reading = Pick<BodyOptions, "signal" | "silenceMs">;
+
 /** Throws ApiError for a refusal, ConnectionError where no or half an answer came, SyntaxError for garbage. */
 export class KubeClient implements Disposable {
   readonly #options: KubeClientOptions;
@@ -123,8 +132,8 @@ export class KubeClient implements Disposable {
     query.set("allowWatchBookmarks", "true");
     query.set("resourceVersion", options.resourceVersion);
     query.set("timeoutSeconds", String(options.timeoutSeconds));
-    const abort = new AbortController();
-    const signal = AbortSignal.any([options.signal, abort.signal]);
+    using abort = linkAbort(options.signal);
+    const { signal } = abort;
     const path = `${collectionPath(resource, options.namespace)}?${query}`;
     const action = `watch ${resource.name}`;
     try {
@@ -132,7 +141,9 @@ export class KubeClient implements Disposable {
       const response = await this.#send(action, { method: "GET", path, accept, signal });
       const encoding = expectEncoding(response, action);
       const decoder = watchDecoder(resource, { encoding, cache: this.#cache });
-      for await (const chunk of this.#chunks(response, this.#timing.watchSilenceMs)) {
+      for await (
+        const chunk of this.#chunks(response, { silenceMs: this.#timing.watchSilenceMs, signal })
+      ) {
         const events = decoder.push(chunk);
         const objects = events.length;
         this.#options.metrics.received(resource.name, { bytes: chunk.length, objects });
@@ -151,7 +162,7 @@ export class KubeClient implements Disposable {
     const request = { method: "GET", path, accept, signal: name.signal };
     const response = await this.#send(action, request);
     const encoding = expectEncoding(response, action);
-    const body = await this.#body(response);
+    const body = await this.#body({ response, signal: name.signal });
     this.#responseRead("GET", body.length);
     return decodeObject(resource, { encoding, cache: this.#cache, body });
   }
@@ -170,7 +181,7 @@ export class KubeClient implements Disposable {
       signal: request.signal,
     });
     expectEncoding(response, action);
-    const body = await this.#body(response);
+    const body = await this.#body({ response, signal: request.signal });
     this.#responseRead(request.method, body.length);
     return JSON.parse(new TextDecoder().decode(body));
   }
@@ -193,7 +204,7 @@ export class KubeClient implements Disposable {
     const encoding = expectEncoding(response, action);
     const decoder = listDecoder(resource, { encoding, cache: this.#cache });
     let bytes = 0;
-    for await (const chunk of this.#chunks(response, this.#timing.bodySilenceMs)) {
+    for await (const chunk of this.#chunks(response, this.#bodyTiming(options.signal))) {
       bytes += chunk.length;
       decoder.push(chunk);
     }
@@ -224,11 +235,11 @@ export class KubeClient implements Disposable {
     }
     finished(String(response.status));
     if (response.ok) return response;
-    throw await this.#refusal(action, response);
+    throw await this.#refusal(action, { response, signal: request.signal });
   }
 
-  async #refusal(action: string, response: Response): Promise<ApiError> {
-    const body = await this.#body(response).catch(() => new Uint8Array());
+  async #refusal(action: string, { response, signal }: Answer): Promise<ApiError> {
+    const body = await this.#body({ response, signal }).catch(() => new Uint8Array());
     const encoding = encodingOf(response.headers.get("content-type") ?? "") ?? "json";
     const status = decodeStatus({ encoding, cache: this.#cache, body }) ?? emptyStatus;
     const seconds = Number(response.headers.get("retry-after") ?? "0");
@@ -245,18 +256,22 @@ export class KubeClient implements Disposable {
     metrics.responseRead({ method, host: transport.host, bytes });
   }
 
-  #body(response: Response): Promise<Uint8Array> {
-    return readBody(response, this.#bodyOptions(this.#timing.bodySilenceMs));
+  #body({ response, signal }: Answer): Promise<Uint8Array> {
+    return readBody(response, this.#bodyOptions(this.#bodyTiming(signal)));
   }
 
-  #chunks(response: Response, silenceMs: number): AsyncGenerator<Uint8Array> {
-    return streamBody(response, this.#bodyOptions(silenceMs));
+  #chunks(response: Response, reading: Reading): AsyncGenerator<Uint8Array> {
+    return streamBody(response, this.#bodyOptions(reading));
   }
 
-  #bodyOptions(silenceMs: number): BodyOptions {
+  #bodyTiming(signal: AbortSignal): Reading {
+    return { silenceMs: this.#timing.bodySilenceMs, signal };
+  }
+
+  #bodyOptions(reading: Reading): BodyOptions {
     const { transport, clock } = this.#options;
     const { connectionSilenceMs } = this.#timing;
-    return { transport, clock, silenceMs, connectionSilenceMs };
+    return { transport, clock, connectionSilenceMs, ...reading };
   }
 
   async #limit(method: string, signal: AbortSignal): Promise<void> {

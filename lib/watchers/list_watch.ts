@@ -5,6 +5,7 @@
  * A change of that set costs no list of the whole: what goes out is dropped, what comes in is listed
  * alone while the old watch still runs, and the new watch goes on from the version already held.
  */
+import { linkAbort } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
 import type { RepeatedFailureLog } from "../base/repeated_failure.ts";
@@ -124,8 +125,8 @@ class Following<T extends ApiObject> {
   /** Until the watch ends, fails, or another set of namespaces is ready to take over. */
   async *#follow(): AsyncGenerator<WatchBatch<T>> {
     const { client, resource, clock } = this.#options;
-    const stop = new AbortController();
-    const signal = AbortSignal.any([this.#signal, stop.signal]);
+    using stop = linkAbort(this.#signal);
+    const { signal } = stop;
     const started = clock.monotonic();
     let prepared: Switch<T> | undefined;
     const preparing = this.#prepareSwitch(signal).then((next) => {

@@ -1,0 +1,21 @@
+/** A controller whose signal somebody else's signal aborts too, until it is disposed. */
+export interface LinkedAbort extends Disposable {
+  readonly signal: AbortSignal;
+  abort(): void;
+}
+
+/**
+ * AbortSignal.any for whoever waits for long: the signals of that one are collected as garbage, with
+ * all their listeners, while nothing but listeners knows them. Dispose it when the wait is over.
+ */
+export function linkAbort(outer: AbortSignal): LinkedAbort {
+  const controller = new AbortController();
+  const abort = () => controller.abort(outer.reason);
+  if (outer.aborted) abort();
+  else outer.addEventListener("abort", abort, { once: true });
+  return {
+    signal: controller.signal,
+    abort: () => controller.abort(),
+    [Symbol.dispose]: () => outer.removeEventListener("abort", abort),
+  };
+}
