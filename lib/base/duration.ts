@@ -21,7 +21,7 @@ export function parseDuration(text: string): number | undefined {
   const sign = text.startsWith("-") ? -1 : 1;
   const unsigned = text.replace(/^[-+]/, "");
   if (unsigned === "0") return 0;
-  const part = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/gy;
+  const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/gy;
   let nanoseconds = 0;
   let end = 0;
   for (const match of unsigned.matchAll(part)) {

@@ -134,7 +134,8 @@ export function choice<T extends string>(
   });
 }
 
-const durationPattern = "^[-+]?(0|([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$";
+const durationPattern =
+  "^[-+]?(0|([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$";
 
 const durationText = z.codec(z.string().meta({ pattern: durationPattern }), z.number(), {
   decode: (value, context) => {

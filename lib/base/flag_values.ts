@@ -82,7 +82,7 @@ export const level: FlagType<number> = {
 export const float32: FlagType<number> = {
   name: "float32",
   parse(text) {
-    if (!/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
+    if (!/^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
       throw new Error(`"${text}" is no number`);
     }
     const value = Number(text);

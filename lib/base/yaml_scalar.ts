@@ -17,7 +17,7 @@ const words: ReadonlyMap<string, boolean | number | null> = new Map<
 ]);
 
 const wholeNumber = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/;
-const decimal = /^[-+]?(?:\.\d+|\d+\.?\d*)(?:[eE][-+]?\d+)?$/;
+const decimal = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
 
 /** The value of a plain scalar; with a tag such as `!!str` use `readTagged`. */
 export function readPlain(text: string): ScalarValue {

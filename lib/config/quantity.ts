@@ -24,7 +24,7 @@ const binarySuffixes = ["Ei", "Pi", "Ti", "Gi", "Mi", "Ki", ""];
 
 /** The quantity in its canonical form (`1024Ki` is `1Mi`), or undefined when the text is none. */
 export function canonicalQuantity(text: string): string | undefined {
-  const match = /^([-+]?(?:\d+\.?\d*|\.\d+))(?:[eE]([-+]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(
+  const match = /^([-+]?(?:\d+(?:\.\d*)?|\.\d+))(?:[eE]([-+]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(
     text,
   );
   if (!match) return undefined;

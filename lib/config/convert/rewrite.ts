@@ -4,7 +4,6 @@
  */
 import {
   Document,
-  isAlias,
   isMap,
   isScalar,
   type Node,
@@ -286,17 +285,16 @@ function replaceValue(entry: Entry, value: unknown): void {
 
 /** Fields go their own ways, so each alias becomes a copy of what it stands for. */
 function expandAliases(document: Document): void {
+  const anchors = new Map<string, Node>();
   visit(document, {
-    Alias: (_key, alias) => {
-      const target = alias.resolve(document);
-      if (!target) return;
-      return target.clone() as Node;
+    // An anchor stands before its aliases; without it, copies do not name themselves again.
+    Value: (_key, node) => {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      node.anchor = undefined;
     },
+    Alias: (_key, alias) => anchors.get(alias.source)?.clone() as Node | undefined,
   });
   visit(document, {
-    Node: (_key, node) => {
-      if (!isAlias(node)) node.anchor = undefined;
-    },
     Map: (_key, mapping) => {
       if (isMapping(mapping)) expandMerges(mapping);
     },

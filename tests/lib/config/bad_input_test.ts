@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { cpuUsage } from "node:process";
 import process from "node:process";
 import { decodeText } from "../../../lib/base/yaml.ts";
 import { conversionText, convertText } from "../../../lib/config/convert/convert.ts";
@@ -254,6 +255,37 @@ Deno.test("all problems of a file are told at once, in its order", () => {
     );
   const problems = problemsOf({ "a.yaml": v2(`${[...new Set(text)].join("\n")}\n`) });
   assert.deepEqual(problems.map((line) => line.split(":")[1]), ["3", "4", "5", "6", "7", "8"]);
+});
+
+/** What fits into a file, and costs the square of its length when it is read without care. */
+const costly: readonly { name: string; text: string }[] = [
+  { name: "a duration of digits", text: v2(`syncPeriod: "${"1".repeat(1_000_000)}x"\n`) },
+  { name: "a number of digits", text: v2(`syncPeriod: ${"1".repeat(1_000_000)}x\n`) },
+  {
+    name: "a quantity of digits",
+    text: v2(`logging: {options: {json: {infoBufferSize: "${"1".repeat(1_000_000)}x"}}}\n`),
+  },
+  { name: "many aliases", text: v1(`mode: &a ""\nportRange: [${"*a, ".repeat(4_500)}]\n`) },
+  { name: "many aliases that convert", text: v1(`mode: &a ""\nx: [${"*a, ".repeat(4_500)}]\n`) },
+  { name: "brackets", text: v2("[".repeat(1_000_000)) },
+  { name: "indentation", text: v2(`mode: ${"- ".repeat(500_000)}`) },
+  { name: "equal keys", text: v2("mode: a\n".repeat(4_500)) },
+  { name: "an address of colons", text: v2(`healthzBindAddress: "${":".repeat(1_000_000)}"\n`) },
+];
+
+Deno.test("no text within the limit of size takes long", async (t) => {
+  for (const { name, text } of costly) {
+    await t.step(name, () => {
+      const { system, user } = cpuUsage();
+      problemsOf({ "a.yaml": text });
+      const start = { source: "a.yaml", line: 1, column: 1 };
+      convertText({ text, start }, { to: undefined, adoptNewDefaults: false });
+      const used = cpuUsage();
+      const milliseconds = (used.system + used.user - system - user) / 1_000;
+      // Twice the work of one command; what is meant to be caught takes a minute.
+      assert.ok(milliseconds < 1_000, `${milliseconds} ms`);
+    });
+  }
 });
 
 function encode(text: string): Uint8Array {
