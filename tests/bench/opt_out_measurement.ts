@@ -221,7 +221,7 @@ export async function measureSwitch(
 
 /** A watch of both resources as the proxy has it, without bookmarks: an event is a byte here. */
 class Witness {
-  readonly #stop = new AbortController();
+  readonly #readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
   readonly #reading: Promise<unknown>[] = [];
   #bytes = 0;
 
@@ -238,23 +238,25 @@ class Witness {
         resourceVersion: metadata.resourceVersion,
         fieldSelector: terms.join(","),
       });
-      const body = await cluster.api.stream(`${path}?${query}`, witness.#stop.signal);
-      witness.#reading.push(witness.#read(body));
+      const body = await cluster.api.stream(`${path}?${query}`);
+      const reader = body.getReader();
+      witness.#readers.push(reader);
+      witness.#reading.push(witness.#read(reader));
     }
     return witness;
   }
 
   async stop(): Promise<number> {
-    this.#stop.abort();
+    await Promise.all(this.#readers.map((reader) => reader.cancel()));
     await Promise.all(this.#reading);
     return this.#bytes;
   }
 
-  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
-    try {
-      for await (const chunk of body) this.#bytes += chunk.length;
-    } catch (error) {
-      if (!this.#stop.signal.aborted) throw error;
+  async #read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      this.#bytes += value.length;
     }
   }
 }

@@ -108,12 +108,11 @@ export class ApiClient implements Disposable {
     throw new Error(`Cannot ${method} "${path}": ${response.status} ${text.trim()}`);
   }
 
-  /** The body of a request that goes on, such as a watch, until the signal aborts. */
-  async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  /** The body of a request that goes on, such as a watch, until somebody cancels it. */
+  async stream(path: string): Promise<ReadableStream<Uint8Array>> {
     const response = await fetch(this.#access.url + path, {
       client: this.#client,
       headers: { authorization: `Bearer ${this.#token}` },
-      signal,
     });
     if (response.ok && response.body) return response.body;
     throw new Error(`Cannot GET "${path}": ${response.status} ${await response.text()}`);
