@@ -3,6 +3,7 @@
  * apiserver speaks, that is one for all watches: it is renewed when certificates change, and when it
  * turns out to be dead although nobody closed it.
  */
+import { linkAbort } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import type { Credentials, CurrentCredentials, TlsMaterial } from "./credentials/credentials.ts";
@@ -143,17 +144,17 @@ export class Transport implements Disposable {
     request: TransportRequest,
     { client, credentials, over }: Opening,
   ): Promise<Response | undefined> {
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), headTimeoutMs);
+    using waiting = linkAbort(request.signal);
+    const timer = setTimeout(() => waiting.abort(), headTimeoutMs);
     let replaced = false;
     const abort = (byAnother: boolean) => {
       replaced = byAnother;
-      timeout.abort();
+      waiting.abort();
     };
     if (this.#opened) this.#doubt(request, { over, abort });
     else this.#openBeside({ client, credentials, over }, abort);
     try {
-      const signal = AbortSignal.any([request.signal, timeout.signal]);
+      const { signal } = waiting;
       const response = await this.#fetch(request, { client, credentials, signal });
       if (client === this.#client) this.#opened = true;
       this.noteReceived();
@@ -162,7 +163,7 @@ export class Transport implements Disposable {
       if (request.signal.aborted) throw request.signal.reason;
       if (client === this.#client) this.reset();
       if (replaced && request.method === "GET") return undefined;
-      const cause = timeout.signal.aborted ? "no answer in time" : connectionCause(error);
+      const cause = waiting.signal.aborted ? "no answer in time" : connectionCause(error);
       throw new ConnectionError(`Cannot reach apiserver "${this.host}": ${cause}`, {
         cause: error,
       });
