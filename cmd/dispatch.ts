@@ -57,6 +57,7 @@ export async function dispatch(
     stderr.write(`Error: ${bare ? "Missing command" : unknownCommand(args, tree)}\n`);
     return wrongUsage;
   }
+  if (args[1] === "help") return await help([group.word, ...args.slice(2)], tree, surroundings);
   const second = args.slice(1).find((arg) => !arg.startsWith("-"));
   if (second !== undefined) {
     stderr.write(`Error: ${unknownCommand([group.word, second], tree)}\n`);
@@ -144,7 +145,9 @@ function lastText(scanned: ScannedFlags, flag: Flag): string | undefined {
 
 function checkOperands(wanted: readonly Operand[], given: readonly string[]): void {
   const missing = wanted[given.length];
-  if (missing && !missing.optional) throw new UsageError(`Missing ${missing.name}`);
+  if (missing && !missing.optional) {
+    throw new UsageError(`Missing ${missing.name}; --help shows what is needed`);
+  }
   if (given.length > wanted.length && !wanted.at(-1)?.repeated) {
     throw new UsageError(
       `Unexpected argument "${given[wanted.length]}"; a command stands before its flags`,

@@ -48,11 +48,13 @@ export class ConfigError extends Error {
 
 /** `proxy.yaml:3:7: iptables.masqueradeBit: must be within the range [0, 31], not 32`. */
 export function describeProblem(problem: Problem): string {
-  const path = problem.path === "" ? "" : `${problem.path}: `;
+  const path = problem.path === "" ? "" : `${shortened(problem.path, 160)}: `;
   const value = problem.value === undefined ? "" : `, not ${problem.value}`;
   const hint = problem.hint === "" ? "" : `; ${problem.hint}`;
   const upstream = problem.upstream === "" ? "" : ` (${problem.upstream})`;
-  return `${describePlace(problem.place)}: ${path}${problem.rule}${value}${hint}${upstream}`;
+  return `${describePlace(problem.place)}: ${path}${
+    shortened(problem.rule, 400)
+  }${value}${hint}${upstream}`;
 }
 
 /** `proxy.yaml:3:7`; line 0 stands for a place that no file has. */
@@ -73,5 +75,10 @@ export function sortProblems(problems: readonly Problem[]): Problem[] {
 /** A value for a message: quoted when it is text, cut when it is long. */
 export function showValue(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
-  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
+  return shortened(text, 80);
+}
+
+/** Names come from the file, and may be as long as the file. */
+function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 3)}...`;
 }

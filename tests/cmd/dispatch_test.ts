@@ -86,7 +86,12 @@ const rows: readonly {
   },
   { name: "flags end at two hyphens", args: "echo -- -c4", exitCode: 0, stdout: /\["-c4"\]/ },
   { name: "words of two parts", args: "group first a", exitCode: 0, stdout: /\["a"\]/ },
-  { name: "an operand is missing", args: "echo", exitCode: 2, stderr: /^Error: Missing FILE\n$/ },
+  {
+    name: "an operand is missing",
+    args: "echo",
+    exitCode: 2,
+    stderr: /^Error: Missing FILE; --help shows what is needed\n$/,
+  },
   {
     name: "an operand too many",
     args: "fail now",
@@ -160,6 +165,7 @@ const rows: readonly {
     stdout: /group first .*\n.*group second/,
   },
   { name: "help of a group", args: "help group", exitCode: 0, stdout: /Examples:/ },
+  { name: "help inside a group", args: "group help", exitCode: 0, stdout: /Examples:/ },
   {
     name: "help of a command",
     args: "help group first",

@@ -164,6 +164,31 @@ const rows: readonly {
     stderr: /minSyncPeriod/,
   },
   {
+    name: "config convert: a file that cannot be read",
+    line: "kube-proxy config convert none.yaml",
+    code: 2,
+    stderr: /no such file/,
+  },
+  {
+    name: "config validate: a valid file",
+    line: "kube-proxy config validate lossy.yaml",
+    code: 0,
+    stdout: /: valid \(v1alpha2, mode nftables\)/,
+  },
+  {
+    name: "completion: an unknown shell",
+    line: "kube-proxy completion tcsh",
+    code: 2,
+    stderr: /^Error: .*tcsh/,
+  },
+  { name: "completion", line: "kube-proxy completion bash", code: 0, stdout: /kube-proxy/ },
+  {
+    name: "namespaces: no name",
+    line: "kube-proxy namespaces opt-out",
+    code: 2,
+    stderr: /^Error: Missing NAME/,
+  },
+  {
     name: "config convert: loss forbidden",
     line: "kube-proxy config convert lossy.yaml --fail-on-loss",
     code: 1,

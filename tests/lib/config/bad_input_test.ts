@@ -288,6 +288,12 @@ Deno.test("no text within the limit of size takes long", async (t) => {
   }
 });
 
+Deno.test("a problem is one line of a length that people read, whatever the file holds", () => {
+  for (const text of ["*", "!", "m"].map((sign) => v2(`${sign.repeat(900_000)}: 1\n`))) {
+    for (const line of problemsOf({ "a.yaml": text })) assert.ok(line.length < 800, line);
+  }
+});
+
 function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
