@@ -209,7 +209,9 @@ export class Transport implements Disposable {
     while (!over.aborted) {
       const started = clock.monotonic();
       const fresh = this.#createClient(credentials.tls);
-      const signal = AbortSignal.any([over, AbortSignal.timeout(besideMs)]);
+      using waiting = linkAbort(over);
+      const { signal } = waiting;
+      const timer = setTimeout(() => waiting.abort(), besideMs);
       try {
         const response = await this.#fetch(versionRequest, { client: fresh, credentials, signal });
         await response.body?.cancel();
@@ -221,6 +223,8 @@ export class Transport implements Disposable {
         }
       } catch {
         // What is told is the first connection's own failure.
+      } finally {
+        clearTimeout(timer);
       }
       fresh.close();
       await clock.sleep(besideMs - (clock.monotonic() - started), over);

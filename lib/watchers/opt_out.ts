@@ -3,6 +3,7 @@
  * EndpointSlices leave out. One watch with a label selector tells; its changes are gathered for a
  * moment, because every one of them costs each node a new watch.
  */
+import { linkAbort } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Gauge } from "../base/metrics.ts";
 import type { Namespace } from "../kube/objects.ts";
@@ -62,11 +63,8 @@ export class OptOutFeed implements ExclusionFeed {
 
   async ready(signal: AbortSignal): Promise<void> {
     if (this.#hasAnswer) return;
-    const over = new AbortController();
-    const waiting = this.#options.clock.sleep(
-      startDeadlineMs,
-      AbortSignal.any([signal, over.signal]),
-    );
+    using over = linkAbort(signal);
+    const waiting = this.#options.clock.sleep(startDeadlineMs, over.signal);
     await Promise.race([this.#answered.promise, waiting]);
     over.abort();
   }
