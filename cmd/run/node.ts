@@ -2,6 +2,7 @@
  * This node as the source tells it: waited for before anything else, and then watched for changes that
  * only a restart takes in.
  */
+import { linkAbort } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/log.ts";
 import type { DetectLocalMode } from "../../lib/config/internal.ts";
@@ -88,11 +89,8 @@ export class NodeGuard {
     const { clock } = this.#options;
     const deadline = clock.monotonic() + ms;
     while (!condition() && !signal.aborted && clock.monotonic() < deadline) {
-      const poll = new AbortController();
-      await Promise.race([
-        this.#wake.promise,
-        clock.sleep(pollMs, AbortSignal.any([signal, poll.signal])),
-      ]);
+      using poll = linkAbort(signal);
+      await Promise.race([this.#wake.promise, clock.sleep(pollMs, poll.signal)]);
       poll.abort();
     }
   }

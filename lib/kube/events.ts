@@ -2,6 +2,7 @@
  * Events written to the apiserver (events.k8s.io/v1), as upstream writes them: the first occurrence
  * creates an Event, later ones of the same kind become its series by patches.
  */
+import { linkAbort } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { EventSink, ObjectEvent } from "../base/event_sink.ts";
 import type { Logger } from "../base/log.ts";
@@ -150,11 +151,20 @@ export class ApiEventSink implements EventSink {
   }
 
   async #send(series: Series, signal: AbortSignal): Promise<void> {
+    using bounded = linkAbort(signal);
+    const timer = setTimeout(() => bounded.abort(), requestTimeoutMs);
+    try {
+      await this.#write(series, bounded.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #write(series: Series, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]);
     if (!series.created) {
       const { collectionPath: path, manifest: body } = series;
-      await client.json({ method: "POST", path, body, signal: bounded });
+      await client.json({ method: "POST", path, body, signal });
       series.created = true;
       if (series.count === 1) return;
     }
@@ -165,7 +175,7 @@ export class ApiEventSink implements EventSink {
       body: {
         series: { count: series.count, lastObservedTime: microTime(series.lastObservedMs) },
       },
-      signal: bounded,
+      signal,
     });
   }
 
