@@ -154,13 +154,13 @@ export class ApiEventSink implements EventSink {
     using bounded = linkAbort(signal);
     const timer = setTimeout(() => bounded.abort(), requestTimeoutMs);
     try {
-      await this.#write(series, bounded.signal);
+      await this.#request(series, bounded.signal);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #write(series: Series, signal: AbortSignal): Promise<void> {
+  async #request(series: Series, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     if (!series.created) {
       const { collectionPath: path, manifest: body } = series;
