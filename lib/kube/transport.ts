@@ -6,6 +6,7 @@
 import { linkAbort } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
+import { requireMatchingKey } from "./credentials/key_pair.ts";
 import type { Credentials, CurrentCredentials, TlsMaterial } from "./credentials/credentials.ts";
 import type { ClusterAccess } from "./credentials/kubeconfig.ts";
 import { ConnectionError } from "./status.ts";
@@ -253,13 +254,14 @@ export class Transport implements Disposable {
   #clientFor(tls: TlsMaterial): Deno.HttpClient {
     if (this.#client && this.#tls && sameTls(this.#tls, tls)) return this.#client;
     this.reset();
-    this.#tls = tls;
     this.#client = this.#createClient(tls);
+    this.#tls = tls;
     return this.#client;
   }
 
   #createClient(tls: TlsMaterial): Deno.HttpClient {
     const { proxyUrl } = this.#options.access;
+    if (tls.certificate !== "") requireMatchingKey(tls.certificate, tls.key);
     return Deno.createHttpClient({
       ...(tls.certificateAuthority === "" ? {} : { caCerts: [tls.certificateAuthority] }),
       ...(tls.certificate === "" ? {} : { cert: tls.certificate, key: tls.key }),
