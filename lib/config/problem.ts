@@ -49,7 +49,7 @@ export class ConfigError extends Error {
 /** `proxy.yaml:3:7: iptables.masqueradeBit: must be within the range [0, 31], not 32`. */
 export function describeProblem(problem: Problem): string {
   const path = problem.path === "" ? "" : `${shortened(problem.path, 160)}: `;
-  const value = problem.value === undefined ? "" : `, not ${problem.value}`;
+  const value = problem.value === undefined ? "" : `, not ${shortened(problem.value, 160)}`;
   const hint = problem.hint === "" ? "" : `; ${problem.hint}`;
   const upstream = problem.upstream === "" ? "" : ` (${problem.upstream})`;
   return `${describePlace(problem.place)}: ${path}${
