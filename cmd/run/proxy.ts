@@ -1,4 +1,5 @@
 /** A proxy that is put together, and the three ways to run it. */
+import { untilAborted } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import type { EventSink } from "../../lib/base/event_sink.ts";
 import { untilRewritten } from "../../lib/base/files_watch.ts";
@@ -18,6 +19,7 @@ import type { RunOptions } from "../run_options.ts";
 import { announce, announceSynced } from "./announce.ts";
 import type { Completeness } from "./follow.ts";
 import type { Lifetime } from "./lifetime.ts";
+import { architecture } from "./architecture.ts";
 import { registerProgramMetrics } from "./program_metrics.ts";
 import { startServers } from "./servers.ts";
 
@@ -94,7 +96,7 @@ export async function runForGood(proxy: Proxy): Promise<void> {
     gates: options.gates,
     self: kernel.self,
     reportedVersion: options.reportedVersion,
-    platform: `linux/${Deno.build.arch === "aarch64" ? "arm64" : "amd64"}`,
+    platform: `linux/${architecture()}`,
   });
   startServers({ ...proxy, logger, health });
   for (const file of options.configFiles) {
@@ -251,8 +253,5 @@ function tellNotices({ logger }: RunContext, state: ClusterState): void {
 }
 
 async function untilComplete(completeness: Completeness, { signal }: Lifetime): Promise<void> {
-  const ended = new Promise<void>((resolve) =>
-    signal.addEventListener("abort", () => resolve(), { once: true })
-  );
-  await Promise.race([completeness.completed, ended]);
+  await Promise.race([completeness.completed, untilAborted(signal)]);
 }

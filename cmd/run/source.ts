@@ -8,6 +8,7 @@ import type { OptOutMetrics } from "../../lib/watchers/opt_out.ts";
 import type { Source } from "../../lib/watchers/source.ts";
 import type { Output } from "../command.ts";
 import type { RunOptions } from "../run_options.ts";
+import { architecture } from "./architecture.ts";
 import type { Lifetime } from "./lifetime.ts";
 import { ProgressLine } from "./progress_line.ts";
 
@@ -145,8 +146,4 @@ function optOutMetrics(registry: MetricsRegistry): OptOutMetrics {
         "Opted-out namespaces that the apiserver sends all the same, because a request has no room for their names.",
     }),
   };
-}
-
-function architecture(): string {
-  return Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 }

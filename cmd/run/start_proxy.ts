@@ -2,6 +2,7 @@
  * Puts a proxy together and runs it: source -> trackers -> sync -> writer, with health, metrics and
  * events beside them. Nothing is decided here but the order, which is upstream's.
  */
+import { untilAborted } from "../../lib/base/abort.ts";
 import { systemClock } from "../../lib/base/clock.ts";
 import type { IpFamily } from "../../lib/base/ip_family.ts";
 import type { Logger } from "../../lib/base/log.ts";
@@ -171,11 +172,4 @@ async function probeOf(family: IpFamily, { runtime, kernel, options }: ProbePart
   const probe = await runtime.probe(kernel, family);
   // What cannot be told by asking shows when it is tried.
   return probe.kind === "unknown" ? { kind: "supported" } : probe;
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

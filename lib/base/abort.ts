@@ -19,3 +19,11 @@ export function linkAbort(outer: AbortSignal): LinkedAbort {
     [Symbol.dispose]: () => outer.removeEventListener("abort", abort),
   };
 }
+
+/** Resolves when the signal aborts, at once when it has. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

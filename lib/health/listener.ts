@@ -1,4 +1,5 @@
 /** The one place that opens HTTP listeners. */
+import { untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 import type { Logger } from "../base/log.ts";
@@ -90,7 +91,7 @@ export async function keepListening(options: KeepListeningOptions): Promise<void
     try {
       await using listener = listen(address, handler);
       logger.verbose(3, `Serving ${name}`, { address: address.hostname, port: listener.port });
-      await Promise.race([listener.finished, aborted(signal)]);
+      await Promise.race([listener.finished, untilAborted(signal)]);
       if (signal.aborted) return;
       throw new Error("the listener closed");
     } catch (cause) {
@@ -105,10 +106,4 @@ export async function keepListening(options: KeepListeningOptions): Promise<void
     }
     await clock.sleep(retryMs, signal);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) =>
-    signal.addEventListener("abort", () => resolve(), { once: true })
-  );
 }

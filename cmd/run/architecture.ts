@@ -1,0 +1,4 @@
+/** The processor as Kubernetes names it. */
+export function architecture(): string {
+  return Deno.build.arch === "aarch64" ? "arm64" : "amd64";
+}
