@@ -3,12 +3,10 @@
  * Services that answers a real connection, and what it takes then.
  *   scripts/bench manifests [--services=10000] [--endpoints=10] [--rest-seconds=60]
  *                           [--formats=json,json-indented,yaml,yaml-documents]
- * Runs the executable that `KUBE_PROXY_BINARY` names, or one that it builds.
  */
 import { parseArgs } from "node:util";
-import { ProxyProcess } from "../controlplane/rig/proxy_process.ts";
+import { ourProgram, ProxyProcess } from "../controlplane/rig/proxy_process.ts";
 import { Cluster } from "../kernel/rig/cluster.ts";
-import { runCommand } from "../kernel/rig/command.ts";
 import { deleteProxyTables } from "../kernel/rig/shop_cluster.ts";
 import { hostAddresses } from "../scenarios/addresses.ts";
 import {
@@ -52,14 +50,14 @@ interface Figures {
 
 async function measure(
   cluster: Cluster,
-  { format, binary }: { readonly format: ManifestFormat; readonly binary: string },
+  format: ManifestFormat,
 ): Promise<Figures> {
   const folder = await Deno.makeTempDir({ prefix: "kube-proxy-bench-" });
   try {
     const bytes = await generateCluster({ services, endpoints, format, folder });
     const startedAt = performance.now();
     await using process = new ProxyProcess({
-      program: { name: "ours", argv: [binary] },
+      program: ourProgram(),
       namespace: cluster.namespace("node"),
       args: [
         "run",
@@ -147,24 +145,14 @@ function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Resolves to the executable that is measured. */
-async function builtBinary(folder: string): Promise<string> {
-  const given = Deno.env.get("KUBE_PROXY_BINARY");
-  if (given) return given;
-  const script = new URL("../../scripts/build", import.meta.url).pathname;
-  await runCommand([script, "--output", `${folder}/kube-proxy`]);
-  return `${folder}/kube-proxy`;
-}
-
 async function main(): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "kube-proxy-bench-" });
   try {
-    const binary = await builtBinary(folder);
     await using cluster = await Cluster.create();
     await serveEndpoints(cluster);
     const rows: string[][] = [];
     for (const format of allFormats.filter((each) => values.formats.split(",").includes(each))) {
-      const figures = await measure(cluster, { format, binary });
+      const figures = await measure(cluster, format);
       rows.push([
         figures.format,
         figures.megabytes.toFixed(1),

@@ -1,6 +1,7 @@
 /** A proxy as a process in a node's namespace: ours or upstream's, alike but for the program. */
 import { findProgram } from "./binaries.ts";
 import { TextLineStream } from "../../kernel/rig/lines.ts";
+import { ourProgramArgv } from "../../kernel/rig/our_program.ts";
 
 /** What is run, and how its log says that every Service works, where it does say so. */
 export interface ProxyProgram {
@@ -8,12 +9,8 @@ export interface ProxyProgram {
   readonly argv: readonly string[];
 }
 
-/** The executable that `KUBE_PROXY_BINARY` (or `KUBE_PROXY_TEST_BINARY`) names, else the sources. */
 export function ourProgram(): ProxyProgram {
-  const binary = Deno.env.get("KUBE_PROXY_BINARY") ?? Deno.env.get("KUBE_PROXY_TEST_BINARY");
-  if (binary) return { name: "ours", argv: [binary] };
-  const main = new URL("../../../main.ts", import.meta.url).pathname;
-  return { name: "ours", argv: [Deno.execPath(), "run", "--quiet", "-A", "--no-check", main] };
+  return { name: "ours", argv: ourProgramArgv() };
 }
 
 /** Undefined when nobody built it. */

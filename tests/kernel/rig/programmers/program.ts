@@ -4,6 +4,7 @@ import type { Manifest } from "../../../scenarios/manifests.ts";
 import type { Setup } from "../../../scenarios/setups.ts";
 import type { Cluster } from "../cluster.ts";
 import { TextLineStream } from "../lines.ts";
+import { ourProgramArgv } from "../our_program.ts";
 import type { Programmer, RunningProxy } from "../programmer.ts";
 
 const START_DEADLINE_MS = 30_000;
@@ -143,7 +144,7 @@ export class ProgramProcess implements AsyncDisposable {
 /** The whole command line; more flags may follow. */
 export function runArgv(folder: ManifestFolder, setup: Setup): string[] {
   return [
-    ...programArgv(),
+    ...ourProgramArgv(),
     "run",
     `--manifests=${folder.path}`,
     "--hostname-override=node",
@@ -158,12 +159,4 @@ export function runArgv(folder: ManifestFolder, setup: Setup): string[] {
       ? []
       : ["--detect-local-mode=ClusterCIDR", `--cluster-cidr=${Object.values(podCIDRs).join()}`],
   ];
-}
-
-/** The executable that `KUBE_PROXY_TEST_BINARY` names, else the sources. */
-function programArgv(): readonly string[] {
-  const binary = Deno.env.get("KUBE_PROXY_TEST_BINARY");
-  if (binary) return [binary];
-  const main = new URL("../../../../main.ts", import.meta.url).pathname;
-  return [Deno.execPath(), "run", "--quiet", "-A", "--no-check", main];
 }
