@@ -19,6 +19,7 @@ import type { RunOptions } from "../run_options.ts";
 import { announce, announceSynced } from "./announce.ts";
 import type { Completeness } from "./follow.ts";
 import type { Lifetime } from "./lifetime.ts";
+import { returnMemory } from "./memory.ts";
 import { architecture } from "./architecture.ts";
 import { registerProgramMetrics } from "./program_metrics.ts";
 import { startServers } from "./servers.ts";
@@ -115,6 +116,7 @@ export async function runForGood(proxy: Proxy): Promise<void> {
     for (const sync of syncs) sync.request();
   });
   for (const sync of syncs) lifetime.start((signal) => sync.run(signal));
+  lifetime.start((signal) => returnMemory(kernel.self, { clock, signal }));
   lifetime.start((signal) => followAddresses(proxy, syncs, signal));
   const about = { kind: "Node", namespace: "", name: nodeName } as const;
   events.emit({ about, type: "Normal", reason: "Starting", action: "StartKubeProxy", note: "" });

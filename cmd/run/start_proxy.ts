@@ -29,6 +29,7 @@ export const startProxy: StartProxy = async (options, context) => {
   const startMs = systemClock.now();
   const runtime = await runtimeOf(options);
   await using kernel = new LinuxKernel();
+  kernel.self.keepLittleFreeMemory();
   const lifetime = new Lifetime(context.signal);
   try {
     const proxy = await assemble(options, context, { runtime, kernel, lifetime, startMs });

@@ -14,6 +14,7 @@ export class FakeSelf implements Self {
   readonly #options: FakeSelfOptions;
   #refusals: number;
   #oomScoreAdj = 0;
+  #memoryReturned = 0;
 
   constructor(options: FakeSelfOptions = {}) {
     this.#options = options;
@@ -22,6 +23,11 @@ export class FakeSelf implements Self {
 
   get oomScoreAdj(): number {
     return this.#oomScoreAdj;
+  }
+
+  /** How often free memory was given back. */
+  get memoryReturned(): number {
+    return this.#memoryReturned;
   }
 
   hasNetAdmin(): boolean {
@@ -58,5 +64,11 @@ export class FakeSelf implements Self {
       });
     }
     this.#oomScoreAdj = score;
+  }
+
+  keepLittleFreeMemory(): void {}
+
+  returnFreeMemory(): void {
+    this.#memoryReturned++;
   }
 }

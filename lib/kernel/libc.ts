@@ -12,6 +12,8 @@ const library = Deno.dlopen(
     bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
     close: { parameters: ["i32"], result: "i32" },
     getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+    malloc_trim: { parameters: ["usize"], result: "i32" },
+    mallopt: { parameters: ["i32", "i32"], result: "i32" },
     open: { parameters: ["buffer", "i32", "u32"], result: "i32" },
     poll: { parameters: ["buffer", "usize", "i32"], result: "i32" },
     pollLater: {

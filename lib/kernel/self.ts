@@ -1,4 +1,5 @@
 /** What the kernel knows of this process: its rights, what it uses, and how ready it is to be killed. */
+import { keepLittleFreeMemory, returnFreeMemory } from "./memory.ts";
 import { readKernelFile, writeKernelFile } from "./sysctl.ts";
 
 /** What this process uses, as the usual `process_*` metrics count it. */
@@ -25,6 +26,10 @@ export interface Self {
   usage(): ProcessUsage;
   /** -1000 (never killed for memory) to 1000. Throws `SysctlError`; lowering needs CAP_SYS_RESOURCE. */
   setOomScoreAdj(score: number): void;
+  /** From now on little of what native code frees is kept for later use. */
+  keepLittleFreeMemory(): void;
+  /** Gives free memory back to the system; takes about a millisecond. */
+  returnFreeMemory(): void;
 }
 
 const CAP_NET_ADMIN = 12n;
@@ -59,6 +64,14 @@ export class LinuxSelf implements Self {
 
   setOomScoreAdj(score: number): void {
     writeKernelFile("/proc/self/oom_score_adj", "oom_score_adj", String(score));
+  }
+
+  keepLittleFreeMemory(): void {
+    keepLittleFreeMemory();
+  }
+
+  returnFreeMemory(): void {
+    returnFreeMemory();
   }
 
   #read(path: string): string {

@@ -1,20 +1,30 @@
 /**
  * Commits batches of one table and keeps count of the ruleset's generation, which moves by one with
- * every commit of anybody. While it is what our own commits make it, nobody else can have changed
- * the table, and there is nothing to read.
+ * every commit of anybody. While our own commits explain it, nobody else can have changed the table,
+ * and there is nothing to read.
  */
 import type { CommitOptions, CommitReceipt, Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftOperation, NftTable } from "../../kernel/nftables/operations.ts";
+import type { OwnCommits } from "./own_commits.ts";
+
+/** What a committer works with. */
+export interface CommitterOptions {
+  readonly nftables: Nftables;
+  readonly table: NftTable;
+  readonly ownCommits: OwnCommits;
+}
 
 export class Committer {
   readonly #nftables: Nftables;
   readonly #table: NftTable;
+  readonly #ownCommits: OwnCommits;
   #expected: number | undefined;
   #written = 0;
 
-  constructor(nftables: Nftables, table: NftTable) {
-    this.#nftables = nftables;
-    this.#table = table;
+  constructor(options: CommitterOptions) {
+    this.#nftables = options.nftables;
+    this.#table = options.table;
+    this.#ownCommits = options.ownCommits;
   }
 
   /** How many operations were committed. */
@@ -30,8 +40,8 @@ export class Committer {
     const receipt = await this.#nftables.commit(this.#table, operations, options);
     if (!receipt) return;
     this.#written += operations.length;
-    const isOurs = receipt.before === this.#expected && isExplained(receipt, operations);
-    this.#expected = isOurs ? receipt.after : undefined;
+    if (isExplained(receipt, operations)) this.#ownCommits.note(receipt);
+    else this.#expected = undefined;
   }
 
   /** The generation to remember by `agree` once what is read from now on turns out to be right. */
@@ -46,7 +56,10 @@ export class Committer {
 
   /** Whether anybody else committed anything since. */
   async isMoved(): Promise<boolean> {
-    return await this.#nftables.generation() !== this.#expected;
+    const generation = await this.#nftables.generation();
+    if (this.#expected === undefined) return true;
+    this.#expected = this.#ownCommits.follow(this.#expected);
+    return generation !== this.#expected;
   }
 }
 

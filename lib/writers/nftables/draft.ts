@@ -103,7 +103,7 @@ export class Draft {
 
   #acquire(set: SetName, wanted: readonly NftElement[], owner: Owner): void {
     const { inventory } = this.#options;
-    const added = wanted.filter((element) => inventory.acquire(sharedName(set, element)));
+    const added = wanted.filter((element) => inventory.acquireElement(set, element));
     this.#add(set, added, owner);
   }
 
@@ -111,11 +111,11 @@ export class Draft {
     const { inventory } = this.#options;
     for (const [set, elements] of before.elements) {
       if (!isShared(set)) continue;
-      const removed = elements.filter((element) => inventory.release(sharedName(set, element)));
+      const removed = elements.filter((element) => inventory.releaseElement(set, element));
       this.#remove(set, removed, undefined);
     }
     for (const name of before.picks.keys()) {
-      if (inventory.release(name)) inventory.retire(name, "pick");
+      if (inventory.releaseChain(name)) inventory.retire(name, "pick");
     }
   }
 
@@ -156,7 +156,7 @@ export class Draft {
 
   #picks(after: Contribution, owner: Owner): void {
     for (const pick of after.picks.values()) {
-      if (this.#options.inventory.acquire(pick.name)) this.#makeChain(pickRules(pick), owner);
+      if (this.#options.inventory.acquireChain(pick.name)) this.#makeChain(pickRules(pick), owner);
     }
   }
 
@@ -216,10 +216,6 @@ const allowSetEntries: readonly (readonly [Protocol, SetName])[] = [
   ["TCP", allowSets.TCP],
   ["UDP", allowSets.UDP],
 ];
-
-function sharedName(set: SetName, element: NftElement): string {
-  return `${set} ${elementKey(element)}`;
-}
 
 function ownedOf(lists: Map<SetName, OwnedElements>, set: SetName): OwnedElements {
   let list = lists.get(set);

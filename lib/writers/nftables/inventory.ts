@@ -6,6 +6,7 @@
  * hold on to it until then. Meanwhile it can be taken into use again.
  */
 import type { NftElement, NftOperation, NftRule } from "../../kernel/nftables/operations.ts";
+import { elementKey } from "./elements.ts";
 import type { SetName } from "./sets.ts";
 
 /** What the table holds where no service port is known to have put it. */
@@ -25,23 +26,35 @@ export interface ElementComparison {
 /** `pick`: a chain with its rules; `chain`: an empty one. */
 type Retired = "chain" | "pick" | "set";
 
+/** How many service ports need what has this name. */
+type Uses = Map<string, number>;
+
 export class Inventory implements TableView {
-  readonly #uses = new Map<string, number>();
+  readonly #chainUses: Uses = new Map();
+  readonly #elementUses = new Map<SetName, Uses>();
   readonly #retired = new Map<string, Retired>();
 
-  /** Counts one more user; true when it is the first. */
-  acquire(name: string): boolean {
-    const uses = this.#uses.get(name) ?? 0;
-    this.#uses.set(name, uses + 1);
-    return uses === 0;
+  /** Counts one more user of a shared chain; true when it is the first. */
+  acquireChain(name: string): boolean {
+    return acquire(this.#chainUses, name);
   }
 
   /** Counts one user less; true when it was the last. */
-  release(name: string): boolean {
-    const uses = (this.#uses.get(name) ?? 0) - 1;
-    if (uses > 0) this.#uses.set(name, uses);
-    else this.#uses.delete(name);
-    return uses <= 0;
+  releaseChain(name: string): boolean {
+    return release(this.#chainUses, name);
+  }
+
+  /** Counts one more user of an element in a shared set; true when it is the first. */
+  acquireElement(set: SetName, element: NftElement): boolean {
+    let uses = this.#elementUses.get(set);
+    if (!uses) this.#elementUses.set(set, uses = new Map());
+    return acquire(uses, elementKey(element));
+  }
+
+  /** Counts one user less; true when it was the last. */
+  releaseElement(set: SetName, element: NftElement): boolean {
+    const uses = this.#elementUses.get(set);
+    return !uses || release(uses, elementKey(element));
   }
 
   /** Nobody needs it any more. */
@@ -93,4 +106,17 @@ export class Inventory implements TableView {
   hasSet(name: string): boolean {
     return this.#retired.get(name) === "set";
   }
+}
+
+function acquire(all: Uses, name: string): boolean {
+  const uses = all.get(name) ?? 0;
+  all.set(name, uses + 1);
+  return uses === 0;
+}
+
+function release(all: Uses, name: string): boolean {
+  const uses = (all.get(name) ?? 0) - 1;
+  if (uses > 0) all.set(name, uses);
+  else all.delete(name);
+  return uses <= 0;
 }

@@ -4,6 +4,7 @@ import type { ModeRuntime, RuleWriter } from "../writer.ts";
 import { findLeftovers } from "./cleanup.ts";
 import type { NftablesSettings } from "./config.ts";
 import { registerMetrics } from "./metrics.ts";
+import { OwnCommits } from "./own_commits.ts";
 import { probe } from "./probe.ts";
 import { renderText } from "./render.ts";
 import { NftablesWriter, type NftablesWriterOptions } from "./writer.ts";
@@ -25,10 +26,17 @@ export function createWriter(options: WriterOptions): RuleWriter {
 
 /** The mode with its settings, as the registry hands it out. */
 export function createRuntime({ masqueradeBit }: NftablesSettings): ModeRuntime {
+  const ownCommits = new OwnCommits();
   return {
     probe: async (kernel, family) => await probe(await kernel.nftables(), family),
     createWriter: async ({ family, kernel, logger }) =>
-      createWriter({ family, nftables: await kernel.nftables(), masqueradeBit, logger }),
+      createWriter({
+        family,
+        nftables: await kernel.nftables(),
+        masqueradeBit,
+        logger,
+        ownCommits,
+      }),
     renderText: (snapshot) => renderText(snapshot, { masqueradeBit }),
     findLeftovers: async (kernel) =>
       (await findLeftovers(await kernel.nftables())).map(({ family, name }) =>

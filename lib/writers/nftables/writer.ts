@@ -19,6 +19,7 @@ import { contributionsOf, type Desired, groupServicePorts, wantedElements } from
 import { faultOf, withoutFaults } from "./faults.ts";
 import type { Inventory } from "./inventory.ts";
 import { tableOf } from "./names.ts";
+import { OwnCommits } from "./own_commits.ts";
 import { planChanges, type ServiceChange } from "./plan.ts";
 import { Reconciliation } from "./reconciliation.ts";
 import { Refusals } from "./refusals.ts";
@@ -43,6 +44,8 @@ export interface NftablesWriterOptions {
   readonly masqueradeBit: number;
   readonly clock: Clock;
   readonly logger?: Logger;
+  /** Shared by all writers of the program, so that none takes another's commits for somebody else's. */
+  readonly ownCommits?: OwnCommits;
 }
 
 /** What the table holds as far as the writer knows. */
@@ -71,7 +74,8 @@ export class NftablesWriter implements RuleWriter {
     this.#mark = (1 << options.masqueradeBit) >>> 0;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#committer = new Committer(options.nftables, this.#table);
+    const { nftables, ownCommits = new OwnCommits() } = options;
+    this.#committer = new Committer({ nftables, table: this.#table, ownCommits });
   }
 
   async sync(snapshot: Snapshot, changes: Changes, signal: AbortSignal): Promise<SyncReport> {

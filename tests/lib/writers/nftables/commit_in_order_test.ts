@@ -7,6 +7,7 @@ import type { NftOperation } from "../../../../lib/kernel/nftables/operations.ts
 import { type Batch, BatchBuilder } from "../../../../lib/writers/nftables/batch.ts";
 import { commitInOrder } from "../../../../lib/writers/nftables/commit_in_order.ts";
 import { Committer } from "../../../../lib/writers/nftables/committer.ts";
+import { OwnCommits } from "../../../../lib/writers/nftables/own_commits.ts";
 import { tableOf } from "../../../../lib/writers/nftables/names.ts";
 
 const table = tableOf("IPv4");
@@ -28,7 +29,7 @@ async function chainsAfter(
     readonly signal?: AbortSignal;
   },
 ) {
-  const committer = new Committer(nftables, table);
+  const committer = new Committer({ nftables, table, ownCommits: new OwnCommits() });
   const result = await commitInOrder(batches, { clock: systemClock, committer, signal })
     .catch((error: unknown) => ({ thrown: error }));
   const chains = (await nftables.listTable(table))?.chains.map(({ name }) => name);

@@ -8,6 +8,7 @@ import type {
   Snapshot,
 } from "../../../../lib/snapshot/snapshot.ts";
 import { createWriter, tableOf } from "../../../../lib/writers/nftables/mod.ts";
+import type { OwnCommits } from "../../../../lib/writers/nftables/own_commits.ts";
 import type { Changes, RuleWriter, SyncReport } from "../../../../lib/writers/writer.ts";
 import type { IpFamily } from "../../../../lib/base/ip_family.ts";
 import { FakeClock } from "../../../fakes/fake_clock.ts";
@@ -19,6 +20,7 @@ export class Harness {
   readonly family: IpFamily;
   readonly nftables: FakeNftables;
   readonly clock = new FakeClock();
+  readonly #ownCommits: OwnCommits | undefined;
   writer: RuleWriter;
   #services = new Map<ServicePortKey, ServicePort>();
   #settings: Partial<FamilySettings>;
@@ -27,10 +29,12 @@ export class Harness {
     readonly family?: IpFamily;
     readonly nftables?: FakeNftables;
     readonly settings?: Partial<FamilySettings>;
+    readonly ownCommits?: OwnCommits;
   } = {}) {
     this.family = options.family ?? "IPv4";
     this.nftables = options.nftables ?? new FakeNftables();
     this.#settings = options.settings ?? {};
+    this.#ownCommits = options.ownCommits;
     this.writer = this.#newWriter();
   }
 
@@ -109,6 +113,7 @@ export class Harness {
       nftables: this.nftables,
       masqueradeBit: 14,
       clock: this.clock,
+      ownCommits: this.#ownCommits,
     });
   }
 }
