@@ -55,6 +55,18 @@ export const commandTree: CommandTree = {
       load: async () => (await import("./completion.ts")).completionCommand(() => commandTree),
     },
   ],
+  hidden: [
+    {
+      words: ["__complete", "opt-out"],
+      summary: "namespaces that opt-out can name",
+      load: async () => (await import("./namespaces/offer.ts")).optOutOffer,
+    },
+    {
+      words: ["__complete", "opt-in"],
+      summary: "namespaces that opt-in can name",
+      load: async () => (await import("./namespaces/offer.ts")).optInOffer,
+    },
+  ],
   groups: [
     { word: "config", summary: "read, check and rewrite configurations" },
     { word: "namespaces", summary: "choose the namespaces that proxies leave alone" },

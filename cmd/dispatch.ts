@@ -28,6 +28,8 @@ const done = 0, failed = 1, wrongUsage = 2;
 export interface CommandTree {
   readonly entries: readonly CommandEntry[];
   readonly groups: readonly CommandGroup[];
+  /** Commands for programs, such as shells: no help lists them, and no misspelling means them. */
+  readonly hidden?: readonly CommandEntry[];
 }
 
 /**
@@ -71,7 +73,8 @@ export async function dispatch(
 
 /** The command whose words the arguments begin with. */
 function entryOf(args: readonly string[], tree: CommandTree): CommandEntry | undefined {
-  return tree.entries.find(({ words }) => words.every((word, index) => args[index] === word));
+  return [...tree.entries, ...tree.hidden ?? []]
+    .find(({ words }) => words.every((word, index) => args[index] === word));
 }
 
 function membersOf(group: CommandGroup, tree: CommandTree): readonly CommandEntry[] {

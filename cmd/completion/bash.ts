@@ -58,12 +58,21 @@ ${cases.join("\n")}
     _kube_proxy_reply "$value" "$current"
   elif [[ $current == -* ]]; then
     _kube_proxy_reply "$flags" "$current"
+  elif [[ $operands == @ask=* ]]; then
+    word=$(_kube_proxy_ask "\${operands#@ask=}")
+    _kube_proxy_reply "$word" "$current"
   else
     _kube_proxy_reply "$next $operands" "$current"
   fi
   # Nothing stands after a word that waits for its value.
   [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
   return 0
+}
+
+# What the program itself can tell, given what was typed behind the command's words.
+_kube_proxy_ask() {
+  local typed=("\${words[@]:index:\${#words[@]} - 1 - index}")
+  "\${COMP_WORDS[0]/#\~/$HOME}" __complete "$1" "\${typed[@]}" 2>/dev/null
 }
 
 # @file stands for the names of files.
@@ -87,6 +96,7 @@ function flagWords({ names, takesValue }: CompletedFlag): string[] {
 
 function valueWords(value: CompletedFlag["value"]): string {
   if (value.kind === "words") return value.words.join(" ");
+  if (value.kind === "asked") return `@ask=${value.question}`;
   return value.kind === "file" ? "@file" : "";
 }
 

@@ -16,6 +16,12 @@ function __kube_proxy_at
     test "$command" = "$argv[1]"
 end
 
+# What the program itself can tell, given what was typed behind the command's words.
+function __kube_proxy_ask
+    set -l typed (commandline -opc)
+    $typed[1] __complete $argv[1] $typed[4..] 2>/dev/null
+end
+
 complete -c kube-proxy -e
 complete -c kube-proxy -f
 ${commands.flatMap(commandLines).join("\n")}
@@ -29,6 +35,9 @@ function commandLines({ words, next, flags, operands }: CompletedCommand): strin
     ...next.map(({ word, summary }) => `${start} -a ${quote(word)} -d ${quote(summary)}`),
     ...flags.map((flag) => `${start} ${flagOptions(flag)}`),
     ...(operands.kind === "words" ? [`${start} -a ${quote(operands.words.join(" "))}`] : []),
+    ...(operands.kind === "asked"
+      ? [`${start} -a ${quote(`(__kube_proxy_ask ${operands.question})`)}`]
+      : []),
     ...(operands.kind === "file" ? [`${start} -F`] : []),
   ];
 }

@@ -5,7 +5,7 @@ export function zshScript(commands: readonly CompletedCommand[]): string {
   return `#compdef kube-proxy
 # zsh completion of kube-proxy; load it with: source <(kube-proxy completion zsh)
 _kube_proxy() {
-  local curcontext=$curcontext state line command= index word
+  local curcontext=$curcontext state line command= index word program=$words[1]
   typeset -A opt_args
   for ((index = 2; index < CURRENT; index++)); do
     word=\${words[index]}
@@ -60,6 +60,10 @@ function flagSpecs({ names, summary, takesValue, value }: CompletedFlag): string
 }
 
 function action(value: CompletedFlag["value"]): string {
+  // The program itself can tell, given what was typed behind the command's words.
+  if (value.kind === "asked") {
+    return `{compadd -- \${(f)"$($program __complete ${value.question} \${words[2,CURRENT-1]} 2>/dev/null)"}}`;
+  }
   if (value.kind === "words") return `(${value.words.map(escape).join(" ")})`;
   return value.kind === "file" ? "_files" : " ";
 }

@@ -70,7 +70,9 @@ async function look(
 ): Promise<Prospect> {
   try {
     const known = await cluster.find(names);
-    const candidates = names.every((name) => known.has(name)) ? [] : await cluster.names();
+    const candidates = names.every((name) => known.has(name))
+      ? []
+      : (await cluster.all()).map(({ name }) => name);
     const request = { names, known, candidates, force };
     const steps = action === "opt-out" ? planOptOut(request) : planOptIn(request);
     if (steps.some(({ kind }) => kind === "refuse")) {

@@ -11,7 +11,11 @@ export const optInCommand = createOptInCommand(connectToCluster);
 export function createOptInCommand(connect: Connect): Command {
   return {
     description: "Removes the label networking.k8s.io/kube-proxy, whoever set it.",
-    operands: [{ name: "NAME", repeated: true }],
+    operands: [{
+      name: "NAME",
+      repeated: true,
+      completion: { kind: "asked", question: "opt-in" },
+    }],
     flags: [dryRunFlag, kubeconfigFlag, outputFlag, yesFlag],
     examples: [
       { what: "Serve a namespace again", command: "namespaces opt-in shop" },

@@ -6,7 +6,7 @@ import { outputFlag } from "../global_flags.ts";
 import { changeNamespaces, dryRunFlag, yesFlag } from "./change.ts";
 import { type Connect, connectToCluster, kubeconfigFlag } from "./connection.ts";
 
-const forceFlag = defineFlag({
+export const forceFlag = defineFlag({
   name: "force",
   type: boolean,
   summary: "take default and kube-system out too",
@@ -22,7 +22,11 @@ export function createOptOutCommand(connect: Connect): Command {
     description: "Labels the namespaces networking.k8s.io/kube-proxy=disabled. Shows first what " +
       "stops: cluster IPs, node ports, load balancer and external IPs, session affinity and health " +
       "check node ports of their Services, on every node whose proxy honours the label.",
-    operands: [{ name: "NAME", repeated: true }],
+    operands: [{
+      name: "NAME",
+      repeated: true,
+      completion: { kind: "asked", question: "opt-out" },
+    }],
     flags: [dryRunFlag, forceFlag, kubeconfigFlag, outputFlag, yesFlag],
     examples: [
       { what: "See what would stop", command: "namespaces opt-out shop --dry-run" },

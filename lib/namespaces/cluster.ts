@@ -45,9 +45,9 @@ export class NamespaceCluster {
     return new Map(found.flatMap((facts) => facts ? [[facts.name, facts]] : []));
   }
 
-  /** The names of all namespaces. */
-  async names(): Promise<readonly string[]> {
-    return readNamespaceList(await this.#get(path)).map(({ name }) => name);
+  /** Every namespace. */
+  async all(): Promise<readonly NamespaceFacts[]> {
+    return readNamespaceList(await this.#get(path));
   }
 
   /** Every namespace that carries the label, whatever its value. */

@@ -39,6 +39,8 @@ async function have(shell: string): Promise<boolean> {
 /** What bash would offer for these words, of which the last is being typed. */
 async function bashOffers(words: readonly string[], directory: string): Promise<string[]> {
   const driver = [
+    // The program, as the script asks it: what it was asked comes back as the offer.
+    'kube-proxy() { echo "asked:${*// /+}" | tr " " "+"; }',
     'eval "$KUBE_PROXY_SCRIPT"',
     'COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))',
     "_kube_proxy",
@@ -86,6 +88,16 @@ const offers: readonly { name: string; words: string[]; offered: string[] | RegE
   { name: "a gate", words: ["--feature-gates", "=", "KubeProxyI"], offered: ["KubeProxyIPVS="] },
   { name: "files of a flag", words: ["run", "--config", ""], offered: ["one.yaml", "two.yaml"] },
   { name: "files of an operand", words: ["config", "validate", "tw"], offered: ["two.yaml"] },
+  {
+    name: "what the program knows",
+    words: ["namespaces", "opt-out", ""],
+    offered: ["asked:__complete+opt-out"],
+  },
+  {
+    name: "what the program knows after other words",
+    words: ["namespaces", "opt-in", "shop", "--kubeconfig", "=", "c", "ask"],
+    offered: ["asked:__complete+opt-in+shop+--kubeconfig=c"],
+  },
   { name: "no flags that are hidden", words: ["--healthz-p"], offered: [] },
   { name: "nothing for a free value", words: ["--master", "h"], offered: [] },
 ];
@@ -136,6 +148,24 @@ Deno.test("completion scripts are read by their shells", async (t) => {
       assert.ok(success, new TextDecoder().decode(stderr));
     });
   }
+});
+
+Deno.test({
+  name: "the completion of fish asks the program what it knows",
+  ignore: !await have("fish"),
+  async fn() {
+    const lines = [
+      "function kube-proxy; echo asked:(string join -- + $argv); end",
+      "printenv KUBE_PROXY_SCRIPT | source",
+      "complete -C 'kube-proxy namespaces opt-out shop --yes as'",
+    ];
+    const { stdout, stderr, success } = await new Deno.Command("fish", {
+      args: ["--no-config", "-c", lines.join("\n")],
+      env: { KUBE_PROXY_SCRIPT: await scriptFor("fish") },
+    }).output();
+    assert.ok(success, new TextDecoder().decode(stderr));
+    assert.equal(new TextDecoder().decode(stdout), "asked:__complete+opt-out+shop+--yes\n");
+  },
 });
 
 Deno.test("completion refuses a shell it does not know", async () => {
