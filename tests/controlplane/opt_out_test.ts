@@ -136,6 +136,35 @@ Deno.test("opted-out namespaces are left out by a real apiserver", async (test) 
       await api.create(serviceObject({ namespace: "ns-5", name: "reborn" }));
       await services.until("the Service", () => services.objects.has("ns-5/reborn"));
     });
+
+    await test.step("of 2,000 names out, each is left out, whoever filters it", async () => {
+      const many = Array.from({ length: 2_000 }, (_, i) => `many-${String(i).padStart(4, "0")}`);
+      const [first, last] = [many[0], many[many.length - 1]];
+      await api.createAll(many.map((name) => namespaceObject(name, { [label]: "disabled" })));
+      await api.create(serviceObject({ namespace: "ns-0", name: "after-2000" }));
+      await services.until("the watch", () => services.objects.has("ns-0/after-2000"));
+      // Time for a set that still grows, and for the watches that leave it out.
+      await clock.sleep(1_000);
+      for (const namespace of [first, last]) {
+        await api.create(serviceObject({ namespace, name: "web" }));
+        await api.create(
+          endpointSliceObject({ namespace, name: "web", addresses: ["10.128.0.1"] }),
+        );
+      }
+      await api.create(serviceObject({ namespace: "ns-0", name: "fence" }));
+      await services.until("the fence", () => services.objects.has("ns-0/fence"), 3_000);
+      for (const namespace of [first, last]) {
+        assert.ok(both(`${namespace}/web`, false)(), namespace);
+      }
+      for (const namespace of [first, last]) {
+        await setLabel(namespace, null);
+        await services.until(`${namespace} in`, both(`${namespace}/web`, true), 3_000);
+      }
+      for (const namespace of [first, last]) {
+        await setLabel(namespace, "disabled");
+        await services.until(`${namespace} out`, both(`${namespace}/web`, false), 3_000);
+      }
+    });
   } finally {
     stop.abort();
     await Promise.all([services.done, slices.done]);
