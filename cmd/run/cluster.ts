@@ -19,7 +19,6 @@ export function clusterStateOf(
   const state = new ClusterState({
     families: ipFamilies,
     nodeName,
-    bindAddress: "",
     nodeIPOverride: configuration.nodeIPOverride,
     masqueradeAll: configuration.linux.masqueradeAll,
     localTraffic: localTrafficOf(configuration),

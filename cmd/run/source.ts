@@ -4,6 +4,7 @@ import type { EventSink } from "../../lib/base/event_sink.ts";
 import type { Logger } from "../../lib/base/log.ts";
 import type { MetricsRegistry } from "../../lib/base/metrics.ts";
 import { RepeatedFailureLog } from "../../lib/base/repeated_failure.ts";
+import { programCommit } from "../../lib/base/version.ts";
 import type { OptOutMetrics } from "../../lib/watchers/opt_out.ts";
 import type { Source } from "../../lib/watchers/source.ts";
 import type { Output } from "../command.ts";
@@ -111,7 +112,9 @@ async function openApiserver(context: SourceOptions): Promise<OpenSource> {
     kubeconfig: clientConnection.kubeconfig,
     master: options.master,
     environment: env,
-    userAgent: `kube-proxy/${options.reportedVersion} (linux/${architecture()}) kubernetes/unknown`,
+    userAgent: `kube-proxy/${options.reportedVersion} (linux/${architecture()}) kubernetes/${
+      programCommit.slice(0, 7) || "unknown"
+    }`,
     qps: clientConnection.qps,
     burst: clientConnection.burst,
     contentType: clientConnection.contentType,

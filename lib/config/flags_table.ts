@@ -35,7 +35,8 @@ export const nodeFlags: readonly RunFlag[] = [
     type: values.string,
     typeName: "mode",
     group: "Node and traffic",
-    summary: "how the kernel is programmed: iptables (default), ipvs (deprecated) or nftables",
+    summary:
+      "how the kernel is programmed: iptables (default), ipvs (deprecated) or nftables (default with --manifests)",
     completion: { kind: "words", words: ["iptables", "ipvs", "nftables"] },
   }),
   fieldFlag(places.bindAddress, {

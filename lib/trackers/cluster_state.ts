@@ -27,10 +27,8 @@ export interface ClusterStateOptions {
   /** The families this node can serve. */
   readonly families: readonly IpFamily[];
   readonly nodeName: string;
-  /** An address here is the node's in its family, whatever the Node says; empty or unspecified is none. */
-  readonly bindAddress: string;
-  /** The same for several, of which the first is primary; goes before the bind address. */
-  readonly nodeIPOverride?: readonly string[];
+  /** An address here is the node's in its family, whatever the Node says; the first one's family is primary. */
+  readonly nodeIPOverride: readonly string[];
   readonly masqueradeAll: boolean;
   readonly localTraffic: LocalTrafficMode;
   /** CIDRs and keywords. */
@@ -112,8 +110,7 @@ export class ClusterState {
 
   /** The node's addresses; loopback in a family where none is known. */
   get nodeIPs(): NodeIPs {
-    const { nodeIPOverride = [], bindAddress } = this.#options;
-    return detectNodeIPs(this.#nodes.hostIPs, [...nodeIPOverride, bindAddress]);
+    return detectNodeIPs(this.#nodes.hostIPs, this.#options.nodeIPOverride);
   }
 
   get optedOutNamespaces(): ReadonlySet<string> {

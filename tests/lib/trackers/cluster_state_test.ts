@@ -9,7 +9,7 @@ function cluster(changes: Partial<ClusterStateOptions> = {}): ClusterState {
   return new ClusterState({
     families: ["IPv4", "IPv6"],
     nodeName: "node-a",
-    bindAddress: "",
+    nodeIPOverride: [],
     masqueradeAll: false,
     localTraffic: { kind: "none" },
     nodePortAddresses: [],
@@ -168,8 +168,8 @@ Deno.test("ClusterState drops what an opted-out namespace holds", () => {
   assert.equal(state.optedOutNamespaces.size, 0);
 });
 
-Deno.test("ClusterState takes a bind address for the node's", () => {
-  const state = cluster({ bindAddress: "192.168.7.7" });
+Deno.test("ClusterState takes an override for the node's address", () => {
+  const state = cluster({ nodeIPOverride: ["192.168.7.7"] });
   state.applyNodes({ kind: "replace", objects: [node()] });
   assert.deepEqual(state.nodeIPs.addresses, { IPv4: "192.168.7.7", IPv6: "::1" });
 });

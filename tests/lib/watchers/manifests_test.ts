@@ -32,7 +32,7 @@ class Rig {
   readonly #state = new ClusterState({
     families: ["IPv4"],
     nodeName: "node-a",
-    bindAddress: "",
+    nodeIPOverride: [],
     masqueradeAll: false,
     localTraffic: { kind: "none" },
     nodePortAddresses: [],

@@ -39,7 +39,7 @@ class NodeProxy implements Disposable {
     this.#state = new ClusterState({
       families: ipFamilies,
       nodeName: "node",
-      bindAddress: "",
+      nodeIPOverride: [],
       masqueradeAll: setup.masqueradeAll,
       localTraffic: setup.detectLocal === "none"
         ? { kind: "none" }
