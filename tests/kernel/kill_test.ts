@@ -14,7 +14,9 @@ import { differences, listProxyTable } from "./rig/traced_fates.ts";
 const kills = Deno.env.get("KUBE_PROXY_TEST_FULL") ? 100 : 4;
 const seed = Number(Deno.env.get("KUBE_PROXY_TEST_SEED") ?? Math.floor(Math.random() * 2 ** 31));
 const bulk = 300;
-/** From before the first system call of the program to long after its first sync. */
+/** From before the first system call of the program to just after its first sync. */
+const longestLoadMs = 500;
+/** To long after it. */
 const longestLifeMs = 1200;
 const SETTLE_DEADLINE_MS = 5000;
 
@@ -32,7 +34,7 @@ Deno.test(`killed at ${kills} random moments, the next start leaves what a clean
   await test.step("while it loads into an empty kernel", async () => {
     for (let i = 0; i < kills / 2; i++) {
       await deleteProxyTables(cluster);
-      await killSoon(cluster, { folder, draws });
+      await killSoon(cluster, { folder, draws, longestMs: longestLoadMs });
       await assertCleanAfterRestart(cluster, folder);
     }
   });
@@ -53,7 +55,7 @@ Deno.test(`killed at ${kills} random moments, the next start leaves what a clean
     );
     for (let i = 0; i < kills / 2; i++) {
       const changing = changeServices(folder, draws);
-      await killSoon(cluster, { folder, draws });
+      await killSoon(cluster, { folder, draws, longestMs: longestLifeMs });
       await changing;
       await assertCleanAfterRestart(cluster, folder);
     }
@@ -65,11 +67,15 @@ Deno.test(`killed at ${kills} random moments, the next start leaves what a clean
 
 async function killSoon(
   cluster: Cluster,
-  { folder, draws }: { readonly folder: ManifestFolder; readonly draws: Draws },
+  { folder, draws, longestMs }: {
+    readonly folder: ManifestFolder;
+    readonly draws: Draws;
+    readonly longestMs: number;
+  },
 ): Promise<void> {
   assert.ok(setup);
   const proxy = new ProgramProcess(cluster, { folder, setup });
-  await new Promise((resolve) => setTimeout(resolve, draws.next() * longestLifeMs));
+  await new Promise((resolve) => setTimeout(resolve, draws.next() * longestMs));
   await proxy.end("SIGKILL");
 }
 
