@@ -1,5 +1,6 @@
 /** A cluster of Services that are all alike, as desired state: what writers are measured with. */
 import type { Endpoint, ServicePort, Snapshot } from "../../lib/snapshot/snapshot.ts";
+import { servicePortOf } from "../fakes/service_ports.ts";
 
 /** How large the cluster is. */
 export interface ClusterSize {
@@ -44,32 +45,18 @@ function servicePort(number: number, endpointCount: number): ServicePort {
       isLocal: false,
     }),
   );
-  return {
+  return servicePortOf({
     key: `${namespace}/${name}:http/TCP`,
     namespace,
     name,
     portName: "http",
-    protocol: "TCP",
     clusterIP: `172.30.${(number + 256) >> 8}.${number & 255}`,
-    port: 80,
-    externalIPs: [],
-    loadBalancerVIPs: [],
-    nodePort: 0,
-    sourceRanges: [],
-    sourceRangesHoldNode: false,
-    affinitySeconds: 0,
-    internalPolicyLocal: false,
-    externalPolicyLocal: false,
-    externallyAccessible: false,
     internal: "forward",
     external: "forward",
     hasEndpoints: endpointCount > 0,
     clusterEndpoints: endpoints,
-    localEndpoints: [],
     reachableEndpoints: endpoints,
-    servingEndpoints: [],
-    healthCheckNodePort: 0,
-  };
+  });
 }
 
 /** Addresses repeat beyond the range of all pods, as ports of one pod do. */

@@ -7,6 +7,7 @@ import type {
   ServicePort,
   Snapshot,
 } from "../../../../lib/snapshot/snapshot.ts";
+import { servicePortOf } from "../../../fakes/service_ports.ts";
 
 export const podRange = { IPv4: "10.128.0.0/14", IPv6: "fd00:10:128::/48" } as const;
 export const serviceRange = { IPv4: "172.30.0.0/16", IPv6: "fd00:172:30::/108" } as const;
@@ -67,32 +68,18 @@ export function servicePort(sample: ServicePortSample): ServicePort {
   const fate = (isLocalPolicy: boolean | undefined) =>
     !hasEndpoints ? "reject" : isLocalPolicy && local.length === 0 ? "drop" : "forward";
   const usesCluster = !sample.internalPolicyLocal || isExternal(sample);
-  return {
+  return servicePortOf({
     key: `${namespace}/${name}:${portName}/${protocol}`,
     namespace,
     portName,
-    protocol,
     clusterIP: "",
-    port: 80,
-    externalIPs: [],
-    loadBalancerVIPs: [],
-    nodePort: 0,
-    sourceRanges: [],
-    sourceRangesHoldNode: false,
-    affinitySeconds: 0,
-    internalPolicyLocal: false,
-    externalPolicyLocal: false,
     externallyAccessible: isExternal(sample),
     internal: fate(sample.internalPolicyLocal),
     external: fate(sample.externalPolicyLocal),
     hasEndpoints,
-    clusterEndpoints: cluster,
-    localEndpoints: local,
     reachableEndpoints: usesCluster ? cluster : local,
-    servingEndpoints: [],
-    healthCheckNodePort: 0,
     ...sample,
-  };
+  });
 }
 
 /** Endpoints of a node, port 8080. */
