@@ -59,8 +59,10 @@ async function untilAnswered(
   const deadline = performance.now() + readyDeadlineMs;
   let last = "nothing yet";
   while (performance.now() < deadline && !ended()) {
+    // Not from the client that is shown later: until the Service is there, each question leaves a flow
+    // without a destination behind, and the same source port would meet it again for two minutes.
     const outcome = await cluster.agent.probe({
-      namespace: cluster.namespace("client-a"),
+      namespace: cluster.namespace("client-b"),
       protocol: "TCP",
       address,
       port: 80,
