@@ -1,4 +1,7 @@
-/** The node's wall clock jumps by more than a day, forth and back, under the running program. */
+/**
+ * The node's wall clock jumps by more than a day, forth and back, under the running program, and the
+ * apiserver goes and comes back meanwhile: no connection to a Service notices any of it.
+ */
 import assert from "node:assert/strict";
 import { endpointSliceObject, serviceObject } from "./rig/objects.ts";
 import { ProxyFiles } from "./rig/proxy_files.ts";
@@ -16,6 +19,7 @@ import {
 const web = "172.30.0.10";
 const page = `http://${nodeAddresses.IPv4}`;
 const JUMP_HOURS = 26;
+const CONNECTIONS_PER_SECOND = 100;
 const EFFECTIVE_MS = 3_000;
 
 /** Preloaded, it adds what the file says to the time that a program sees. */
@@ -68,6 +72,14 @@ Deno.test("a clock that jumps neither stops changes nor makes the node unhealthy
     });
     await process.inSync();
     await change();
+    const endLoad = await cluster.agent.startLoad({
+      namespace: plane.access.namespace,
+      protocol: "TCP",
+      address: web,
+      port: 80,
+      perSecond: CONNECTIONS_PER_SECOND,
+      timeoutMs: 3_000,
+    });
     for (const [direction, offset] of [["forth", `+${JUMP_HOURS}h`], ["back", "+0"]]) {
       await test.step(`${JUMP_HOURS} hours ${direction}`, async () => {
         const before = await lastSync();
@@ -84,6 +96,9 @@ Deno.test("a clock that jumps neither stops changes nor makes the node unhealthy
       });
     }
     assert.ok(process.isRunning);
+    const { attempts, failed } = await endLoad();
+    assert.deepEqual(failed, {});
+    assert.ok(attempts > CONNECTIONS_PER_SECOND, `${attempts} connections`);
   } finally {
     await Deno.remove(clockFile);
   }
