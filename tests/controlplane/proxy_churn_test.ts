@@ -17,7 +17,7 @@ import { endpointSliceObject, serviceObject } from "./rig/objects.ts";
 const services = { IPv4: "172.30.0.10", IPv6: "fd00:172:30::10" } as const;
 const clusterCIDR = "10.128.0.0/14,fd00:10:128::/48";
 const LOAD_PER_SECOND = 200;
-const RESTARTS = 3;
+const RESTARTS = 12;
 
 const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
 const CHANGES_PER_SECOND = 20;
