@@ -25,8 +25,9 @@ export function registerProgramMetrics(registry: MetricsRegistry, facts: Program
   }
   registerBuildInfo(registry, facts);
   registerTotals(registry);
+  const usage = registry.perPage(() => facts.self.usage());
   for (const { name, help, type, read } of processMetrics) {
-    const values = () => [{ value: read(facts.self.usage()) }];
+    const values = () => [{ value: read(usage()) }];
     registry.scraped({ name, help, type, stability: "none", read: values });
   }
 }

@@ -52,6 +52,8 @@ export interface Sample {
 export class MetricsRegistry {
   readonly #registry = new Registry();
   readonly #stabilities = new Map<string, number>();
+  /** The number of the page that is being put together. */
+  #page = 0;
 
   counter(options: MetricOptions): Counter {
     const counter = new PromCounter(this.#common(options));
@@ -92,6 +94,15 @@ export class MetricsRegistry {
     }
   }
 
+  /** Reads at most once for each page what several scraped families show. */
+  perPage<T>(read: () => T): () => T {
+    let known: { readonly page: number; readonly value: T } | undefined;
+    return () => {
+      if (known?.page !== this.#page) known = { page: this.#page, value: read() };
+      return known.value;
+    };
+  }
+
   /** Names of all registered families, with or without series. */
   names(): string[] {
     return this.#registry.getMetricsAsArray().map((metric) => metric.name).sort();
@@ -109,13 +120,11 @@ export class MetricsRegistry {
 
   /** The page in text format 0.0.4, families sorted by name. */
   async expose(): Promise<string> {
-    const families = await this.#registry.getMetricsAsJSON();
-    const shown = families.filter((family) => family.values.length > 0).map((family) => family.name)
-      .sort();
-    const texts = await Promise.all(
-      shown.map((name) => this.#registry.getSingleMetricAsString(name)),
-    );
-    return texts.map((text) => `${text}\n`).join("");
+    this.#page++;
+    // All in one go, so that what is scraped is read once.
+    const families = (await this.#registry.metrics()).split(/\n+(?=# HELP )/);
+    return families.filter(hasSamples).map((text) => ({ name: nameOf(text), text: text.trimEnd() }))
+      .sort((a, b) => a.name < b.name ? -1 : 1).map(({ text }) => `${text}\n`).join("");
   }
 
   #common({ name, help, labels = [], stability = "ALPHA" }: MetricOptions) {
@@ -138,4 +147,13 @@ export function exponentialBuckets(start: number, factor: number, count: number)
 /** `start`, `start + width`, ...: `count` bucket bounds. */
 export function linearBuckets(start: number, width: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => start + width * i);
+}
+
+/** A family of the page without any series is its two comments. */
+function hasSamples(family: string): boolean {
+  return /^[^#\s]/m.test(family);
+}
+
+function nameOf(family: string): string {
+  return /^# HELP (\S+)/.exec(family)?.[1] ?? "";
 }
