@@ -1,3 +1,4 @@
+import { untilAborted } from "../../lib/base/abort.ts";
 import type { CommandContext } from "../command.ts";
 
 /** Asks on the terminal; anything but y or yes, and the end of the input, mean no. */
@@ -18,9 +19,7 @@ async function readLine(
   signal: AbortSignal,
 ): Promise<string> {
   const reader = readable.getReader();
-  const { promise: aborted, resolve: abort } = Promise.withResolvers<{ done: true }>();
-  const stop = () => abort({ done: true });
-  signal.addEventListener("abort", stop, { once: true });
+  const aborted = untilAborted(signal).then(() => ({ done: true } as const));
   const decoder = new TextDecoder();
   let line = "";
   while (!line.includes("\n") && !signal.aborted) {
@@ -28,6 +27,5 @@ async function readLine(
     if (chunk.done) break;
     line += decoder.decode(chunk.value, { stream: true });
   }
-  signal.removeEventListener("abort", stop);
   return signal.aborted ? "" : line.slice(0, line.indexOf("\n") + 1) || line;
 }

@@ -35,8 +35,7 @@ async function namesFor(
   context: CommandContext,
   connect: Connect,
 ): Promise<readonly string[]> {
-  using patience = linkAbort(context.signal);
-  const timer = setTimeout(() => patience.abort(), patienceMs);
+  using patience = linkAbort(context.signal, { afterMs: patienceMs });
   try {
     const cluster = await openCluster({ ...context, signal: patience.signal }, connect);
     const found = await candidates(action, cluster);
@@ -44,8 +43,6 @@ async function namesFor(
   } catch {
     // A cluster that cannot be asked has nothing to offer, and a line being typed is no place to say why.
     return [];
-  } finally {
-    clearTimeout(timer);
   }
 }
 

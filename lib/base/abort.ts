@@ -1,4 +1,4 @@
-/** A controller whose signal somebody else's signal aborts too, until it is disposed. */
+/** A controller whose signal somebody else's signal, or the time, aborts too, until it is disposed. */
 export interface LinkedAbort extends Disposable {
   readonly signal: AbortSignal;
   abort(): void;
@@ -8,15 +8,22 @@ export interface LinkedAbort extends Disposable {
  * AbortSignal.any for whoever waits for long: the signals of that one are collected as garbage, with
  * all their listeners, while nothing but listeners knows them. Dispose it when the wait is over.
  */
-export function linkAbort(outer: AbortSignal): LinkedAbort {
+export function linkAbort(
+  outer: AbortSignal,
+  { afterMs }: { readonly afterMs?: number } = {},
+): LinkedAbort {
   const controller = new AbortController();
   const abort = () => controller.abort(outer.reason);
   if (outer.aborted) abort();
   else outer.addEventListener("abort", abort, { once: true });
+  const timer = afterMs === undefined ? undefined : setTimeout(() => controller.abort(), afterMs);
   return {
     signal: controller.signal,
     abort: () => controller.abort(),
-    [Symbol.dispose]: () => outer.removeEventListener("abort", abort),
+    [Symbol.dispose]: () => {
+      outer.removeEventListener("abort", abort);
+      clearTimeout(timer);
+    },
   };
 }
 

@@ -151,20 +151,11 @@ export class ApiEventSink implements EventSink {
   }
 
   async #send(series: Series, signal: AbortSignal): Promise<void> {
-    using bounded = linkAbort(signal);
-    const timer = setTimeout(() => bounded.abort(), requestTimeoutMs);
-    try {
-      await this.#request(series, bounded.signal);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async #request(series: Series, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
+    using bounded = linkAbort(signal, { afterMs: requestTimeoutMs });
     if (!series.created) {
       const { collectionPath: path, manifest: body } = series;
-      await client.json({ method: "POST", path, body, signal });
+      await client.json({ method: "POST", path, body, signal: bounded.signal });
       series.created = true;
       if (series.count === 1) return;
     }
@@ -175,7 +166,7 @@ export class ApiEventSink implements EventSink {
       body: {
         series: { count: series.count, lastObservedTime: microTime(series.lastObservedMs) },
       },
-      signal,
+      signal: bounded.signal,
     });
   }
 

@@ -3,7 +3,7 @@
  * apiserver speaks, that is one for all watches: it is renewed when certificates change, and when it
  * turns out to be dead although nobody closed it.
  */
-import { linkAbort } from "../base/abort.ts";
+import { linkAbort, untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
 import { requireMatchingKey } from "./credentials/key_pair.ts";
@@ -145,8 +145,7 @@ export class Transport implements Disposable {
     request: TransportRequest,
     { client, credentials, over }: Opening,
   ): Promise<Response | undefined> {
-    using waiting = linkAbort(request.signal);
-    const timer = setTimeout(() => waiting.abort(), headTimeoutMs);
+    using waiting = linkAbort(request.signal, { afterMs: headTimeoutMs });
     let replaced = false;
     const abort = (byAnother: boolean) => {
       replaced = byAnother;
@@ -168,8 +167,6 @@ export class Transport implements Disposable {
       throw new ConnectionError(`Cannot reach apiserver "${this.host}": ${cause}`, {
         cause: error,
       });
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -210,9 +207,8 @@ export class Transport implements Disposable {
     while (!over.aborted) {
       const started = clock.monotonic();
       const fresh = this.#createClient(credentials.tls);
-      using waiting = linkAbort(over);
+      using waiting = linkAbort(over, { afterMs: besideMs });
       const { signal } = waiting;
-      const timer = setTimeout(() => waiting.abort(), besideMs);
       try {
         const response = await this.#fetch(versionRequest, { client: fresh, credentials, signal });
         await response.body?.cancel();
@@ -224,8 +220,6 @@ export class Transport implements Disposable {
         }
       } catch {
         // What is told is the first connection's own failure.
-      } finally {
-        clearTimeout(timer);
       }
       fresh.close();
       await clock.sleep(besideMs - (clock.monotonic() - started), over);
@@ -234,10 +228,9 @@ export class Transport implements Disposable {
 
   /** Cold requests that start together would each open a connection and keep it. */
   async #waitForConnection(signal: AbortSignal): Promise<{ done(): void }> {
-    const { promise: aborted, resolve: stop } = Promise.withResolvers<void>();
-    signal.addEventListener("abort", () => stop(), { once: true });
     while (!this.#opened && this.#opening && !signal.aborted) {
-      await Promise.race([this.#opening, aborted]);
+      using waiting = linkAbort(signal);
+      await Promise.race([this.#opening, untilAborted(waiting.signal)]);
     }
     signal.throwIfAborted();
     if (this.#opened) return { done: () => {} };

@@ -2,6 +2,7 @@
  * Namespaces that are left out of a watch. As many as fit into a request's URL are left out by the
  * server; the rest arrives and is dropped here.
  */
+import { untilAborted } from "../base/abort.ts";
 
 /** One state of the set. */
 export interface Exclusion {
@@ -50,8 +51,7 @@ export const noExclusion: Exclusion = excludeNamespaces([]);
 export const neverExcluding: ExclusionFeed = {
   current: noExclusion,
   ready: () => Promise.resolve(),
-  changedFrom: (_known, signal) =>
-    new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true })),
+  changedFrom: (_known, signal) => untilAborted(signal),
 };
 
 /** The field selector that leaves out what the server leaves out. */

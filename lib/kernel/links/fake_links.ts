@@ -1,3 +1,4 @@
+import { untilAborted } from "../../base/abort.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { InterfaceAddress, Link, Links, Route } from "./links.ts";
 
@@ -41,9 +42,7 @@ export class FakeLinks implements Links {
   }
 
   async *watchAddresses(signal: AbortSignal): AsyncGenerator<void> {
-    const aborted = new Promise<void>((resolve) =>
-      signal.addEventListener("abort", () => resolve(), { once: true })
-    );
+    const aborted = untilAborted(signal);
     while (!signal.aborted) {
       const next = this.#change.promise;
       yield;

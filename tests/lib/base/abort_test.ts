@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { linkAbort } from "../../../lib/base/abort.ts";
+import { linkAbort, untilAborted } from "../../../lib/base/abort.ts";
 
 Deno.test("linkAbort() aborts with the outer signal, and by itself", () => {
   const outer = new AbortController();
@@ -14,6 +14,17 @@ Deno.test("linkAbort() aborts with the outer signal, and by itself", () => {
 
 Deno.test("linkAbort() of an aborted signal is aborted", () => {
   assert.equal(linkAbort(AbortSignal.abort()).signal.aborted, true);
+});
+
+Deno.test("linkAbort() aborts when the time is up, unless it is disposed before", async () => {
+  const outer = new AbortController();
+  using short = linkAbort(outer.signal, { afterMs: 5 });
+  using long = linkAbort(outer.signal, { afterMs: 60_000 });
+  // The test fails by itself where a disposed one leaves its timer.
+  linkAbort(outer.signal, { afterMs: 60_000 })[Symbol.dispose]();
+  await untilAborted(short.signal);
+  assert.equal(long.signal.aborted, false);
+  assert.equal(outer.signal.aborted, false);
 });
 
 Deno.test("linkAbort() hears nothing once it is disposed", () => {
