@@ -8,7 +8,9 @@ import { elementText, keyText } from "./text.ts";
  * one thing: a single address may be said as a range of one.
  */
 export function elementKey({ key }: Pick<NftElement, "key">): string {
-  return keyText(key.map(singleAddress));
+  const text = keyText(key);
+  // Only ranges have a slash, and few sets hold any.
+  return text.includes("/") ? keyText(key.map(singleAddress)) : text;
 }
 
 /** Text that is equal for elements of one set with equal key, value and comment. */
@@ -17,9 +19,13 @@ export function elementIdentity(element: NftElement): string {
 }
 
 function singleAddress(field: NftField): NftField {
-  if (typeof field !== "string") return field;
-  const whole = field.includes(":") ? "/128" : "/32";
-  return field.endsWith(whole) ? field.slice(0, -whole.length) : field;
+  return typeof field === "string" ? plainAddress(field) : field;
+}
+
+/** A range of one address is that address; other text stays as it is. */
+export function plainAddress(range: string): string {
+  const whole = range.includes(":") ? "/128" : "/32";
+  return range.endsWith(whole) ? range.slice(0, -whole.length) : range;
 }
 
 /** Compares two lists of elements of one set. */

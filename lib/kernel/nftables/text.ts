@@ -74,7 +74,7 @@ export function elementText({ key, value, comment }: NftElement): string {
   return `${keyText(key)}${note} : ${text}`;
 }
 
-/** `172.30.0.1 . tcp . 80`. */
+/** `172.30.0.1 . tcp . 80`. Joined: text put together piece by piece stays a chain in memory. */
 export function keyText(fields: readonly NftField[]): string {
   return fields.join(" . ");
 }

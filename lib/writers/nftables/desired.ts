@@ -2,7 +2,8 @@
 import type { NftElement } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
 import { type Contribution, contributionOf, contributionOfSettings } from "./contribution.ts";
-import { elementKey, listOf } from "./elements.ts";
+import { elementKey } from "../../kernel/nftables/elements.ts";
+import { listOf } from "./elements.ts";
 import type { RuleContext } from "./rules/statements.ts";
 import { isShared, type SetName } from "./sets.ts";
 
@@ -35,7 +36,7 @@ export function contributionsOf({ context, groups }: Desired): Map<ServicePortKe
 /** All elements that shall be in the table, each once. */
 export function wantedElements(desired: Desired): Map<SetName, NftElement[]> {
   const wanted = new Map<SetName, NftElement[]>();
-  const seen = new Set<string>();
+  const seen = new Map<SetName, Set<string>>();
   collectElements(contributionOfSettings(desired.context.settings), { seen, wanted });
   const { contributions = contributionsOf(desired) } = desired;
   for (const contribution of contributions.values()) {
@@ -47,7 +48,8 @@ export function wantedElements(desired: Desired): Map<SetName, NftElement[]> {
 function collectElements(
   { elements }: Contribution,
   { seen, wanted }: {
-    readonly seen: Set<string>;
+    /** Keys of the shared sets' elements. */
+    readonly seen: Map<SetName, Set<string>>;
     readonly wanted: Map<SetName, NftElement[]>;
   },
 ): void {
@@ -57,10 +59,12 @@ function collectElements(
       for (const element of list) target.push(element);
       continue;
     }
+    let known = seen.get(set);
+    if (!known) seen.set(set, known = new Set());
     for (const element of list) {
-      const name = `${set} ${elementKey(element)}`;
-      if (seen.has(name)) continue;
-      seen.add(name);
+      const key = elementKey(element);
+      if (known.has(key)) continue;
+      known.add(key);
       target.push(element);
     }
   }

@@ -6,7 +6,7 @@
  * hold on to it until then. Meanwhile it can be taken into use again.
  */
 import type { NftElement, NftOperation, NftRule } from "../../kernel/nftables/operations.ts";
-import { elementKey } from "./elements.ts";
+import { elementKey } from "../../kernel/nftables/elements.ts";
 import type { SetName } from "./sets.ts";
 
 /** What the table holds where no service port is known to have put it. */

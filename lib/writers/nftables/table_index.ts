@@ -15,7 +15,8 @@ import type {
   NftSet,
   NftTable,
 } from "../../kernel/nftables/operations.ts";
-import { elementKey, listOf } from "./elements.ts";
+import { elementKey } from "../../kernel/nftables/elements.ts";
+import { listOf } from "./elements.ts";
 import type { ElementComparison, TableView } from "./inventory.ts";
 import type { ChainWithRules } from "./rules/statements.ts";
 import { type SetName, setNames, sets } from "./sets.ts";
