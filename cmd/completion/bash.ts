@@ -72,7 +72,7 @@ ${cases.join("\n")}
 # What the program itself can tell, given what was typed behind the command's words.
 _kube_proxy_ask() {
   local typed=("\${words[@]:index:\${#words[@]} - 1 - index}")
-  "\${COMP_WORDS[0]/#\~/$HOME}" __complete "$1" "\${typed[@]}" 2>/dev/null
+  "\${COMP_WORDS[0]/#\\~/$HOME}" __complete "$1" "\${typed[@]}" 2>/dev/null
 }
 
 # @file stands for the names of files.

@@ -37,7 +37,11 @@ async function have(shell: string): Promise<boolean> {
 }
 
 /** What bash would offer for these words, of which the last is being typed. */
-async function bashOffers(words: readonly string[], directory: string): Promise<string[]> {
+async function bashOffers(
+  words: readonly string[],
+  directory: string,
+  { program = "kube-proxy", home = directory } = {},
+): Promise<string[]> {
   const driver = [
     // The program, as the script asks it: what it was asked comes back as the offer.
     'kube-proxy() { echo "asked:${*// /+}" | tr " " "+"; }',
@@ -47,8 +51,8 @@ async function bashOffers(words: readonly string[], directory: string): Promise<
     'printf "%s\\n" "${COMPREPLY[@]}"',
   ].join("\n");
   const { stdout, stderr, success } = await new Deno.Command("bash", {
-    args: ["--norc", "-c", driver, "bash", "kube-proxy", ...words],
-    env: { KUBE_PROXY_SCRIPT: await scriptFor("bash") },
+    args: ["--norc", "-c", driver, "bash", program, ...words],
+    env: { KUBE_PROXY_SCRIPT: await scriptFor("bash"), HOME: home },
     cwd: directory,
   }).output();
   assert.ok(success, new TextDecoder().decode(stderr));
@@ -116,6 +120,20 @@ Deno.test("the completion of bash offers what stands next", async (t) => {
     }
   } finally {
     await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("the completion of bash asks a program that was typed with a tilde", async () => {
+  const home = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${home}/kube-proxy`, "#!/bin/sh\necho asked\n", { mode: 0o755 });
+    const offered = await bashOffers(["namespaces", "opt-in", ""], home, {
+      program: "~/kube-proxy",
+      home,
+    });
+    assert.deepEqual(offered, ["asked"]);
+  } finally {
+    await Deno.remove(home, { recursive: true });
   }
 });
 

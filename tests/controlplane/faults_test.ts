@@ -11,7 +11,7 @@ import { ControlPlane } from "./rig/control_plane.ts";
 import { controlPlaneAddresses } from "./rig/network.ts";
 import { type FollowOptions, followServices, fullStates } from "./rig/follow.ts";
 import { namespaceObject, serviceObject } from "./rig/objects.ts";
-import { HttpRelay, TcpRelay } from "./rig/relay.ts";
+import { HttpRelay, type RelayMode, TcpRelay } from "./rig/relay.ts";
 
 /** `KUBE_PROXY_TEST_FULL=1` makes outages as long as in the field. */
 const outageMs = Deno.env.get("KUBE_PROXY_TEST_FULL") ? 20_000 : 4_000;
@@ -53,6 +53,24 @@ async function outage(scene: Scene, late: () => Promise<void>): Promise<void> {
   scene.tcp.cut();
   await late();
   await clock.sleep(outageMs);
+}
+
+/** Whoever asks is answered so for a while. */
+function answering(answer: () => Response): Row["hurt"] {
+  return async (scene, late) => {
+    scene.http.answer = answer;
+    await outage(scene, late);
+    scene.http.answer = undefined;
+  };
+}
+
+/** Connections are treated so for a while. */
+function relaying(mode: RelayMode): Row["hurt"] {
+  return async (scene, late) => {
+    scene.tcp.mode = mode;
+    await outage(scene, late);
+    scene.tcp.mode = "forward";
+  };
 }
 
 const rows: readonly Row[] = [
@@ -97,55 +115,37 @@ const rows: readonly Row[] = [
   {
     name: "429 with Retry-After for a while",
     options: throughHttp,
-    hurt: async (scene, late) => {
-      scene.http.answer = () =>
-        new Response("too many", { status: 429, headers: { "retry-after": "1" } });
-      await outage(scene, late);
-      scene.http.answer = undefined;
-    },
+    hurt: answering(() =>
+      new Response("too many", { status: 429, headers: { "retry-after": "1" } })
+    ),
     states: 1,
   },
   {
     name: "a proxy that answers with its login page for a while",
     options: throughHttp,
-    hurt: async (scene, late) => {
-      scene.http.answer = () =>
-        new Response("<html>log in", { headers: { "content-type": "text/html" } });
-      await outage(scene, late);
-      scene.http.answer = undefined;
-    },
+    hurt: answering(() =>
+      new Response("<html>log in", { headers: { "content-type": "text/html" } })
+    ),
     states: 1,
     log: /not reachable/,
   },
   {
     name: "403 for a while, as from a server that has not read its roles yet",
     options: throughHttp,
-    hurt: async (scene, late) => {
-      scene.http.answer = () => new Response("{}", { status: 403 });
-      await outage(scene, late);
-      scene.http.answer = undefined;
-    },
+    hurt: answering(() => new Response("{}", { status: 403 })),
     states: 1,
   },
   {
     name: "a proxy that speaks garbage instead of TLS for a while",
     options: throughTcp,
-    hurt: async (scene, late) => {
-      scene.tcp.mode = "garbage";
-      await outage(scene, late);
-      scene.tcp.mode = "forward";
-    },
+    hurt: relaying("garbage"),
     states: 1,
     log: /not reachable/,
   },
   {
     name: "a load balancer that takes connections and is silent for a while",
     options: throughTcp,
-    hurt: async (scene, late) => {
-      scene.tcp.mode = "silent";
-      await outage(scene, late);
-      scene.tcp.mode = "forward";
-    },
+    hurt: relaying("silent"),
     states: 1,
   },
   {

@@ -3,23 +3,25 @@
  * apiserver goes and comes back meanwhile: no connection to a Service notices any of it.
  */
 import assert from "node:assert/strict";
-import { endpointSliceObject, serviceObject } from "./rig/objects.ts";
 import { ProxyFiles } from "./rig/proxy_files.ts";
 import { ourProgram, ProxyProcess } from "./rig/proxy_process.ts";
 import {
-  namespaceName,
   nodeAddresses,
   nodeName,
-  podAddresses,
   type PodName,
   SmallCluster,
   untilAnsweredBy,
 } from "./rig/small_cluster.ts";
+import {
+  createWeb,
+  startWebLoad,
+  webAddress,
+  webConnectionsPerSecond,
+  webSlice,
+} from "./rig/web_service.ts";
 
-const web = "172.30.0.10";
 const page = `http://${nodeAddresses.IPv4}`;
 const JUMP_HOURS = 26;
-const CONNECTIONS_PER_SECOND = 100;
 const EFFECTIVE_MS = 3_000;
 
 /** Preloaded, it adds what the file says to the time that a program sees. */
@@ -34,9 +36,7 @@ async function fakeClockLibrary(): Promise<string> {
 Deno.test("a clock that jumps neither stops changes nor makes the node unhealthy", async (test) => {
   await using cluster = await SmallCluster.create();
   const { api, plane } = cluster;
-  const namespace = namespaceName;
-  await api.create(serviceObject({ namespace, name: "web", spec: { clusterIP: web } }));
-  await api.create(slice("a"));
+  await createWeb(cluster);
   await using files = await ProxyFiles.create(plane.access, {
     clusterCIDR: "10.128.0.0/14",
     metricsBindAddress: "0.0.0.0:10249",
@@ -54,8 +54,8 @@ Deno.test("a clock that jumps neither stops changes nor makes the node unhealthy
   let pod: PodName = "a";
   const change = async () => {
     pod = pod === "a" ? "b" : "a";
-    await api.update(slice(pod));
-    await untilAnsweredBy(pod, web, { deadlineMs: EFFECTIVE_MS });
+    await api.update(webSlice(pod));
+    await untilAnsweredBy(pod, webAddress, { deadlineMs: EFFECTIVE_MS });
   };
   const isWell = async () => {
     for (const path of ["healthz", "livez"]) {
@@ -72,14 +72,7 @@ Deno.test("a clock that jumps neither stops changes nor makes the node unhealthy
     });
     await process.inSync();
     await change();
-    const endLoad = await cluster.agent.startLoad({
-      namespace: plane.access.namespace,
-      protocol: "TCP",
-      address: web,
-      port: 80,
-      perSecond: CONNECTIONS_PER_SECOND,
-      timeoutMs: 3_000,
-    });
+    const endLoad = await startWebLoad(cluster);
     for (const [direction, offset] of [["forth", `+${JUMP_HOURS}h`], ["back", "+0"]]) {
       await test.step(`${JUMP_HOURS} hours ${direction}`, async () => {
         const before = await lastSync();
@@ -98,19 +91,11 @@ Deno.test("a clock that jumps neither stops changes nor makes the node unhealthy
     assert.ok(process.isRunning);
     const { attempts, failed } = await endLoad();
     assert.deepEqual(failed, {});
-    assert.ok(attempts > CONNECTIONS_PER_SECOND, `${attempts} connections`);
+    assert.ok(attempts > webConnectionsPerSecond, `${attempts} connections`);
   } finally {
     await Deno.remove(clockFile);
   }
 });
-
-function slice(pod: PodName) {
-  return endpointSliceObject({
-    namespace: namespaceName,
-    name: "web",
-    addresses: [podAddresses[pod].IPv4],
-  });
-}
 
 /** When the program last synced, in seconds since the epoch by its own clock. */
 async function lastSync(): Promise<number> {

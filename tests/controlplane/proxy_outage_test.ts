@@ -1,32 +1,27 @@
 /** The program without its apiserver for a while: Services work on, and what changed meanwhile is soon true. */
 import assert from "node:assert/strict";
 import { controlPlaneAddresses } from "./rig/network.ts";
-import { endpointSliceObject, serviceObject } from "./rig/objects.ts";
 import { ProxyFiles } from "./rig/proxy_files.ts";
 import { ourProgram, ProxyProcess } from "./rig/proxy_process.ts";
+import { nodeName, SmallCluster, untilAnsweredBy } from "./rig/small_cluster.ts";
 import {
-  namespaceName,
-  nodeName,
-  podAddresses,
-  type PodName,
-  SmallCluster,
-  untilAnsweredBy,
-} from "./rig/small_cluster.ts";
+  createWeb,
+  startWebLoad,
+  webAddress,
+  webConnectionsPerSecond,
+  webSlice,
+} from "./rig/web_service.ts";
 
-const web = "172.30.0.10";
 /** `KUBE_PROXY_TEST_FULL=1` makes outages as long as in the field. */
 const OUTAGE_MS = Deno.env.get("KUBE_PROXY_TEST_FULL") ? 20_000 : 5_000;
 /** Long enough for the kernel to become slow at asking for a connection. */
 const BLACK_HOLE_MS = Math.max(OUTAGE_MS, 12_000);
 const EFFECTIVE_MS = 3_000;
-const CONNECTIONS_PER_SECOND = 100;
 
 Deno.test("Services work on while the apiserver is away, and changes arrive soon after", async (test) => {
   await using cluster = await SmallCluster.create();
   const { api, plane } = cluster;
-  const namespace = namespaceName;
-  await api.create(serviceObject({ namespace, name: "web", spec: { clusterIP: web } }));
-  await api.create(slice("a"));
+  await createWeb(cluster);
   await using files = await ProxyFiles.create(plane.access, { clusterCIDR: "10.128.0.0/14" });
   await using process = new ProxyProcess({
     program: ourProgram(),
@@ -34,21 +29,14 @@ Deno.test("Services work on while the apiserver is away, and changes arrive soon
     args: files.args(nodeName),
   });
   await process.inSync();
-  const endLoad = await cluster.agent.startLoad({
-    namespace: plane.access.namespace,
-    protocol: "TCP",
-    address: web,
-    port: 80,
-    perSecond: CONNECTIONS_PER_SECOND,
-    timeoutMs: 3_000,
-  });
+  const endLoad = await startWebLoad(cluster);
 
   await test.step("killed, and back with changed objects", async () => {
     await plane.stopApiserver();
     await sleep(OUTAGE_MS);
     await plane.startApiserver();
-    await api.update(slice("b"));
-    await untilAnsweredBy("b", web, { deadlineMs: EFFECTIVE_MS });
+    await api.update(webSlice("b"));
+    await untilAnsweredBy("b", webAddress, { deadlineMs: EFFECTIVE_MS });
   });
 
   await test.step("a network that loses everything, and says nothing", async () => {
@@ -58,25 +46,17 @@ Deno.test("Services work on while the apiserver is away, and changes arrive soon
       chain out { type filter hook output priority 0; ip daddr ${IPv4} tcp dport 6443 drop; }
     }`;
     await cluster.onNode(["nft", "-f", "-"], hole);
-    await api.update(slice("a"));
+    await api.update(webSlice("a"));
     await sleep(BLACK_HOLE_MS);
     await cluster.onNode(["nft", "delete", "table", "inet", "hole"]);
-    await untilAnsweredBy("a", web, { deadlineMs: EFFECTIVE_MS });
+    await untilAnsweredBy("a", webAddress, { deadlineMs: EFFECTIVE_MS });
   });
 
   const { attempts, failed } = await endLoad();
   assert.deepEqual(failed, {});
-  assert.ok(attempts > CONNECTIONS_PER_SECOND * (OUTAGE_MS + BLACK_HOLE_MS) / 1000);
+  assert.ok(attempts > webConnectionsPerSecond * (OUTAGE_MS + BLACK_HOLE_MS) / 1000);
   assert.ok(process.isRunning);
 });
-
-function slice(pod: PodName) {
-  return endpointSliceObject({
-    namespace: namespaceName,
-    name: "web",
-    addresses: [podAddresses[pod].IPv4],
-  });
-}
 
 function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { commandTree } from "../../../cmd/commands.ts";
 import { type Ran, runProgram } from "../surroundings.ts";
+import { inFolder } from "../../fakes/folder.ts";
 
 const golden = new URL("../../golden/config/", import.meta.url);
 const examples = new URL("../../../examples/config/", import.meta.url).pathname;
@@ -10,15 +11,6 @@ function run(...args: string[]): Promise<Ran> {
     entries: commandTree.entries,
     groups: commandTree.groups,
   });
-}
-
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
 }
 
 async function assertGolden(name: string, actual: string): Promise<void> {

@@ -7,15 +7,7 @@ import {
   readStream,
   writeFileAtomically,
 } from "../../../lib/base/files.ts";
-
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+import { inFolder } from "../../fakes/folder.ts";
 
 function refuses(work: Promise<unknown>, message: RegExp): Promise<void> {
   return assert.rejects(work, (error) => error instanceof FileError && message.test(error.message));

@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
 import { FileError } from "../../../lib/base/files.ts";
 import { readSources } from "../../../lib/config/sources.ts";
-
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+import { inFolder } from "../../fakes/folder.ts";
 
 Deno.test("readSources() reads files as they are given and directories in order", () =>
   inFolder(async (folder) => {
