@@ -1,9 +1,10 @@
 /** The watches against a real apiserver that is killed, cut off, and asked for what is long gone. */
 import assert from "node:assert/strict";
 import { systemClock as clock } from "../../lib/base/clock.ts";
+import type { Service } from "../../lib/kube/objects.ts";
 import { services } from "../../lib/kube/resource.ts";
 import { ApiError } from "../../lib/kube/status.ts";
-import { createTestClient } from "../fakes/kube_client.ts";
+import { type CollectingLog, createTestClient, type Follower } from "../fakes/kube_client.ts";
 import { ApiClient } from "./rig/api.ts";
 import { ControlPlane } from "./rig/control_plane.ts";
 import { followServices, fullStates } from "./rig/follow.ts";
@@ -37,16 +38,31 @@ Deno.test("watches of a real apiserver", async (test) => {
     });
   });
 
-  await test.step("a killed apiserver: once it is back, a change arrives within 3 s, without a list", async () => {
-    await followServices(access, {}, async (follower) => {
-      await plane.stopApiserver();
-      await clock.sleep(5_000);
-      await plane.startApiserver();
-      const ready = clock.monotonic();
-      await create("after-the-kill");
-      await follower.until("the change", () => follower.objects.has("shop/after-the-kill"));
-      assert.ok(clock.monotonic() - ready < 3_000, `${clock.monotonic() - ready} ms`);
-      assert.equal(fullStates(follower), 1);
+  /** Kills the apiserver; once it is back, a change arrives within 3 s. */
+  const killAndChange = async (follower: Follower<Service>, name: string) => {
+    await plane.stopApiserver();
+    await clock.sleep(5_000);
+    await plane.startApiserver();
+    const ready = clock.monotonic();
+    await create(name);
+    await follower.until("the change", () => follower.objects.has(`shop/${name}`));
+    assert.ok(clock.monotonic() - ready < 3_000, `${clock.monotonic() - ready} ms`);
+  };
+
+  await test.step("a killed apiserver: a list only if it refuses the version that was held", async () => {
+    await followServices(access, {}, async (follower, log) => {
+      await killAndChange(follower, "after-the-kill");
+      assert.equal(fullStates(follower), 1 + refusals(log), log.details.join("\n"));
+    });
+  });
+
+  await test.step("a killed apiserver after writes elsewhere, which it forgot: one list", async () => {
+    await followServices(access, {}, async (follower, log) => {
+      using api = new ApiClient(access);
+      await api.create(namespaceObject("elsewhere"));
+      await killAndChange(follower, "after-the-second-kill");
+      assert.equal(refusals(log), 1, log.details.join("\n"));
+      assert.equal(fullStates(follower), 2);
     });
   });
 
@@ -89,6 +105,14 @@ Deno.test("watches of a real apiserver", async (test) => {
     }
   });
 });
+
+/**
+ * How often the server said that it does not know the version any more: one that starts knows nothing
+ * of the time before, and whatever it wrote itself meanwhile has moved the version on.
+ */
+function refusals({ details }: CollectingLog): number {
+  return details.filter((line) => line.includes("too old resource version")).length;
+}
 
 /** Our side of the connections to the apiserver. */
 function establishedPorts(): readonly string[] {

@@ -54,11 +54,15 @@ export function createTestClient(options: TestClientOptions) {
 /** A logger that keeps what was said. */
 export class CollectingLog implements Logger {
   readonly lines: string[] = [];
+  /** What is only said when asked for. */
+  readonly details: string[] = [];
 
   info(message: string, values: unknown = {}): void {
     this.lines.push(`info: ${message} ${JSON.stringify(values)}`);
   }
-  verbose(): void {}
+  verbose(_level: number, message: string, values: unknown = {}): void {
+    this.details.push(`${message} ${JSON.stringify(values)}`);
+  }
   warning(message: string, values: unknown = {}): void {
     this.lines.push(`warning: ${message} ${JSON.stringify(values)}`);
   }
