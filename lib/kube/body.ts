@@ -4,11 +4,10 @@
  */
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
+import type { Answer, Connection } from "./connection.ts";
 import { ConnectionError } from "./status.ts";
-import type { Transport } from "./transport.ts";
 
 export interface BodyOptions {
-  readonly transport: Transport;
   readonly clock: Clock;
   /** Ends the reading. The request's own signal does not reach a body once garbage was collected. */
   readonly signal: AbortSignal;
@@ -18,17 +17,15 @@ export interface BodyOptions {
   readonly connectionSilenceMs: number;
 }
 
-const longestTickMs = 5_000;
-
 /** The chunks as they come. Ends with the body; throws a ConnectionError where it broke or fell silent. */
 export async function* streamBody(
-  response: Response,
+  { response, connection }: Answer,
   options: BodyOptions,
 ): AsyncGenerator<Uint8Array> {
   if (!response.body) return;
-  const { transport, clock, signal } = options;
+  const { clock, signal } = options;
   const reader = response.body.getReader();
-  const watchdog = new Watchdog(reader, options);
+  const watchdog = new Watchdog(reader, connection, options);
   const cancel = () => void reader.cancel().catch(() => {});
   signal.addEventListener("abort", cancel, { once: true });
   try {
@@ -38,13 +35,13 @@ export async function* streamBody(
       signal.throwIfAborted();
       if (done) return;
       watchdog.lastChunkMs = clock.monotonic();
-      transport.noteReceived();
+      connection.noteReceived();
       yield value;
     }
   } catch (error) {
     if (error instanceof ConnectionError || isAbort(error)) throw error;
     const cause = describeError(error);
-    throw new ConnectionError(`Cannot read from apiserver "${transport.host}": ${cause}`, {
+    throw new ConnectionError(`Cannot read from apiserver "${connection.host}": ${cause}`, {
       cause: error,
     });
   } finally {
@@ -56,10 +53,10 @@ export async function* streamBody(
 }
 
 /** The whole body. */
-export async function readBody(response: Response, options: BodyOptions): Promise<Uint8Array> {
+export async function readBody(answer: Answer, options: BodyOptions): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of streamBody(response, options)) {
+  for await (const chunk of streamBody(answer, options)) {
     chunks.push(chunk);
     length += chunk.length;
   }
@@ -72,41 +69,64 @@ export async function readBody(response: Response, options: BodyOptions): Promis
   return body;
 }
 
-/** Looks at the clock now and then, instead of arming a timer for each of thousands of chunks. */
+/** Looks at the clock when silence could have lasted too long, and not at each of thousands of chunks. */
 class Watchdog {
   failure: ConnectionError | undefined;
   lastChunkMs: number;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #connection: Connection;
   readonly #options: BodyOptions;
-  readonly #timer: number;
-  #asking = false;
+  readonly #dead = () => this.#fail("it does not answer any more");
+  readonly #stop = new AbortController();
 
-  constructor(reader: ReadableStreamDefaultReader<Uint8Array>, options: BodyOptions) {
+  constructor(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    connection: Connection,
+    options: BodyOptions,
+  ) {
     this.#reader = reader;
+    this.#connection = connection;
     this.#options = options;
     this.lastChunkMs = options.clock.monotonic();
-    const shortest = Math.min(options.silenceMs, options.connectionSilenceMs);
-    this.#timer = setInterval(() => this.#look(), Math.min(shortest / 4, longestTickMs));
+    if (connection.dead.aborted) this.#dead();
+    else connection.dead.addEventListener("abort", this.#dead, { once: true });
+    this.#watch();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#stop.abort();
+    this.#connection.dead.removeEventListener("abort", this.#dead);
+  }
+
+  async #watch(): Promise<void> {
+    const { clock, silenceMs, connectionSilenceMs } = this.#options;
+    for (;;) {
+      const { silentMs, connectionSilentMs } = this.#silence();
+      const leftMs = Math.min(silenceMs - silentMs, connectionSilenceMs - connectionSilentMs);
+      // A connection that could not be asked stays silent; it is not asked again at once.
+      const waitMs = leftMs > 0 ? leftMs : Math.min(silenceMs, connectionSilenceMs) / 4;
+      await clock.sleep(waitMs, this.#stop.signal);
+      if (this.#stop.signal.aborted) return;
+      await this.#look();
+    }
   }
 
   async #look(): Promise<void> {
-    const { transport, clock, silenceMs, connectionSilenceMs } = this.#options;
-    const silentMs = clock.monotonic() - this.lastChunkMs;
-    if (silentMs >= silenceMs) return this.#fail(`it has been silent for ${seconds(silentMs)} s`);
-    if (this.#asking || Math.min(silentMs, transport.silentMs) < connectionSilenceMs) return;
-    this.#asking = true;
-    const alive = await transport.isAlive();
-    this.#asking = false;
-    if (!alive) this.#fail("it does not answer any more");
+    const { silenceMs, connectionSilenceMs } = this.#options;
+    const { silentMs, connectionSilentMs } = this.#silence();
+    if (silentMs >= silenceMs) this.#fail(`it has been silent for ${seconds(silentMs)} s`);
+    // Whoever reads from a connection that turns out to be dead learns it from the connection.
+    else if (connectionSilentMs >= connectionSilenceMs) await this.#connection.isAlive();
+  }
+
+  #silence(): { readonly silentMs: number; readonly connectionSilentMs: number } {
+    const silentMs = this.#options.clock.monotonic() - this.lastChunkMs;
+    return { silentMs, connectionSilentMs: Math.min(silentMs, this.#connection.silentMs) };
   }
 
   #fail(cause: string): void {
     if (this.failure) return;
-    const { host } = this.#options.transport;
+    const { host } = this.#connection;
     this.failure = new ConnectionError(`Cannot read from apiserver "${host}": ${cause}`);
     // Wakes the pending read, which finds the failure.
     this.#reader.cancel().catch(() => {});

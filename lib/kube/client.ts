@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { linkAbort } from "../base/abort.ts";
 import { type BodyOptions, readBody, streamBody } from "./body.ts";
 import type { ClientMetrics } from "./client_metrics.ts";
+import type { Answer } from "./connection.ts";
 import {
   decodeObject,
   decodeStatus,
@@ -84,12 +85,6 @@ export interface JsonRequest {
 
 const protobuf = "application/vnd.kubernetes.protobuf";
 
-/** An answer whose body is to be read until the signal aborts. */
-interface Answer {
-  readonly response: Response;
-  readonly signal: AbortSignal;
-}
-
 type Reading = Pick<BodyOptions, "signal" | "silenceMs">;
 
 /** Throws ApiError for a refusal, ConnectionError where no or half an answer came, SyntaxError for garbage. */
@@ -138,11 +133,11 @@ export class KubeClient implements Disposable {
     const action = `watch ${resource.name}`;
     try {
       const accept = this.#accept(resource, "PartialObjectMetadata");
-      const response = await this.#send(action, { method: "GET", path, accept, signal });
-      const encoding = expectEncoding(response, action);
+      const answer = await this.#send(action, { method: "GET", path, accept, signal });
+      const encoding = expectEncoding(answer, action);
       const decoder = watchDecoder(resource, { encoding, cache: this.#cache });
       for await (
-        const chunk of this.#chunks(response, { silenceMs: this.#timing.watchSilenceMs, signal })
+        const chunk of this.#chunks(answer, { silenceMs: this.#timing.watchSilenceMs, signal })
       ) {
         const events = decoder.push(chunk);
         const objects = events.length;
@@ -160,9 +155,9 @@ export class KubeClient implements Disposable {
     const accept = this.#accept(resource, "PartialObjectMetadata");
     const action = `get ${resource.name} "${name.name}"`;
     const request = { method: "GET", path, accept, signal: name.signal };
-    const response = await this.#send(action, request);
-    const encoding = expectEncoding(response, action);
-    const body = await this.#body({ response, signal: name.signal });
+    const answer = await this.#send(action, request);
+    const encoding = expectEncoding(answer, action);
+    const body = await this.#body(answer, name.signal);
     this.#responseRead("GET", body.length);
     return decodeObject(resource, { encoding, cache: this.#cache, body });
   }
@@ -172,7 +167,7 @@ export class KubeClient implements Disposable {
     await this.#limit(request.method, request.signal);
     const hasBody = request.body !== undefined;
     const action = `${request.method} ${request.path}`;
-    const response = await this.#send(action, {
+    const answer = await this.#send(action, {
       method: request.method,
       path: request.path,
       accept: "application/json",
@@ -180,8 +175,8 @@ export class KubeClient implements Disposable {
       ...(hasBody ? { body: JSON.stringify(request.body) } : {}),
       signal: request.signal,
     });
-    expectEncoding(response, action);
-    const body = await this.#body({ response, signal: request.signal });
+    expectEncoding(answer, action);
+    const body = await this.#body(answer, request.signal);
     this.#responseRead(request.method, body.length);
     return JSON.parse(new TextDecoder().decode(body));
   }
@@ -200,11 +195,11 @@ export class KubeClient implements Disposable {
     const accept = this.#accept(resource, "PartialObjectMetadataList");
     const request = { method: "GET", path, accept, signal: options.signal };
     const action = `list ${resource.name}`;
-    const response = await this.#send(action, request);
-    const encoding = expectEncoding(response, action);
+    const answer = await this.#send(action, request);
+    const encoding = expectEncoding(answer, action);
     const decoder = listDecoder(resource, { encoding, cache: this.#cache });
     let bytes = 0;
-    for await (const chunk of this.#chunks(response, this.#bodyTiming(options.signal))) {
+    for await (const chunk of this.#chunks(answer, this.#bodyTiming(options.signal))) {
       bytes += chunk.length;
       decoder.push(chunk);
     }
@@ -215,7 +210,7 @@ export class KubeClient implements Disposable {
   }
 
   /** Sends, counts, and turns a refusal into an ApiError. */
-  async #send(action: string, request: TransportRequest): Promise<Response> {
+  async #send(action: string, request: TransportRequest): Promise<Answer> {
     const { transport, metrics, clock } = this.#options;
     const started = clock.monotonic();
     const finished = (code: string) =>
@@ -226,20 +221,22 @@ export class KubeClient implements Disposable {
         durationMs: clock.monotonic() - started,
         requestBytes: request.body?.length ?? 0,
       });
-    let response: Response;
+    let answer: Answer;
     try {
-      response = await transport.send(request);
+      answer = await transport.send(request);
     } catch (error) {
       if (!request.signal.aborted) finished("<error>");
       throw error;
     }
+    const { response } = answer;
     finished(String(response.status));
-    if (response.ok) return response;
-    throw await this.#refusal(action, { response, signal: request.signal });
+    if (response.ok) return answer;
+    throw await this.#refusal(action, answer, request.signal);
   }
 
-  async #refusal(action: string, { response, signal }: Answer): Promise<ApiError> {
-    const body = await this.#body({ response, signal }).catch(() => new Uint8Array());
+  async #refusal(action: string, answer: Answer, signal: AbortSignal): Promise<ApiError> {
+    const { response } = answer;
+    const body = await this.#body(answer, signal).catch(() => new Uint8Array());
     const encoding = encodingOf(response.headers.get("content-type") ?? "") ?? "json";
     const status = decodeStatus({ encoding, cache: this.#cache, body }) ?? emptyStatus;
     const seconds = Number(response.headers.get("retry-after") ?? "0");
@@ -256,12 +253,12 @@ export class KubeClient implements Disposable {
     metrics.responseRead({ method, host: transport.host, bytes });
   }
 
-  #body({ response, signal }: Answer): Promise<Uint8Array> {
-    return readBody(response, this.#bodyOptions(this.#bodyTiming(signal)));
+  #body(answer: Answer, signal: AbortSignal): Promise<Uint8Array> {
+    return readBody(answer, this.#bodyOptions(this.#bodyTiming(signal)));
   }
 
-  #chunks(response: Response, reading: Reading): AsyncGenerator<Uint8Array> {
-    return streamBody(response, this.#bodyOptions(reading));
+  #chunks(answer: Answer, reading: Reading): AsyncGenerator<Uint8Array> {
+    return streamBody(answer, this.#bodyOptions(reading));
   }
 
   #bodyTiming(signal: AbortSignal): Reading {
@@ -269,9 +266,8 @@ export class KubeClient implements Disposable {
   }
 
   #bodyOptions(reading: Reading): BodyOptions {
-    const { transport, clock } = this.#options;
     const { connectionSilenceMs } = this.#timing;
-    return { transport, clock, connectionSilenceMs, ...reading };
+    return { clock: this.#options.clock, connectionSilenceMs, ...reading };
   }
 
   async #limit(method: string, signal: AbortSignal): Promise<void> {
@@ -294,7 +290,7 @@ export class KubeClient implements Disposable {
   }
 }
 
-function expectEncoding(response: Response, action: string): Encoding {
+function expectEncoding({ response }: Answer, action: string): Encoding {
   const contentType = response.headers.get("content-type") ?? "";
   const encoding = encodingOf(contentType);
   if (encoding) return encoding;

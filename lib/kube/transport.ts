@@ -6,6 +6,7 @@
 import { linkAbort, untilAborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
+import { type Answer, Connection } from "./connection.ts";
 import { requireMatchingKey } from "./credentials/key_pair.ts";
 import type { Credentials, CurrentCredentials, TlsMaterial } from "./credentials/credentials.ts";
 import type { ClusterAccess } from "./credentials/kubeconfig.ts";
@@ -36,28 +37,28 @@ const defaultProbeTimeoutMs = 10_000;
 const headTimeoutMs = 30_000;
 
 /**
- * While a connection is being made, packets may be lost without a word, and the kernel asks again
- * ever more seldom: up to half a minute after the network is back. So others try beside it.
+ * Where packets are lost without a word, the kernel repeats what it sent ever more seldom: up to half
+ * a minute after the network is back. So after this long others try beside it.
  */
 const besideMs = 2_000;
 
 /** A connection that was good is doubted when an answer takes so long. */
 const doubtMs = 5_000;
-const versionPath = "/version";
-const versionRequest = { method: "GET", path: versionPath, accept: "application/json" };
-
-/** A request on its way, perhaps on a connection still to be made; `over` aborts at its end. */
-interface Opening {
-  readonly client: Deno.HttpClient;
-  readonly credentials: CurrentCredentials;
-  readonly over: AbortSignal;
-}
+/** A question that costs the server nothing. */
+const versionRequest = { method: "GET", path: "/version", accept: "application/json" };
 
 /** What a request is sent with. */
 interface Sending {
-  readonly client: Deno.HttpClient;
+  readonly connection: Connection;
   readonly credentials: CurrentCredentials;
   readonly signal: AbortSignal;
+}
+
+/** A request on its way; `over` aborts at its end. */
+interface Pending {
+  readonly connection: Connection;
+  readonly credentials: CurrentCredentials;
+  readonly over: AbortSignal;
 }
 
 /** The connections to one apiserver. */
@@ -65,73 +66,42 @@ export class Transport implements Disposable {
   /** `host:port` of the server, as metrics name it. */
   readonly host: string;
   readonly #options: TransportOptions;
-  #client: Deno.HttpClient | undefined;
-  #tls: TlsMaterial | undefined;
-  /** While the first request of a client opens its connection, the others wait to share it. */
+  #current: Connection | undefined;
+  /** While the first request of a connection opens it, the others wait to share it. */
   #opening: Promise<void> | undefined;
-  #opened = false;
-  #lastReceivedMs: number;
-  #probe: Promise<boolean> | undefined;
 
   constructor(options: TransportOptions) {
     this.#options = options;
     this.host = new URL(options.access.server).host;
-    this.#lastReceivedMs = options.clock.monotonic();
   }
 
   /**
    * Sends the request and resolves with the answer's head, whatever its status. Throws a
    * ConnectionError where there is no answer.
    */
-  async send(request: TransportRequest): Promise<Response> {
-    const response = await this.#attempt(request, { refresh: false });
-    if (response.status !== 401) return response;
+  async send(request: TransportRequest): Promise<Answer> {
+    const answer = await this.#attempt(request, { refresh: false });
+    if (answer.response.status !== 401) return answer;
     // Tokens and plugin answers may have been rotated since they were read: ask once more.
-    await response.body?.cancel();
+    await answer.response.body?.cancel();
     return this.#attempt(request, { refresh: true });
   }
 
-  /** Whoever reads an answer's body says so: bytes prove that the connection is alive. */
-  noteReceived(): void {
-    this.#lastReceivedMs = this.#options.clock.monotonic();
-  }
-
-  /** Milliseconds since anything was received from the server. */
-  get silentMs(): number {
-    return this.#options.clock.monotonic() - this.#lastReceivedMs;
-  }
-
-  /**
-   * Asks the server for its version, a request that costs it nothing, to learn whether a silent
-   * connection still is one. Where it is not, the next request opens a new one. Callers at the same
-   * time share one question.
-   */
-  isAlive(): Promise<boolean> {
-    this.#probe ??= this.#askVersion().finally(() => this.#probe = undefined);
-    return this.#probe;
-  }
-
-  /** Gives up the connections at hand; running requests go on until they end by themselves. */
-  reset(): void {
-    this.#client?.close();
-    this.#client = undefined;
-    this.#opened = false;
-  }
-
   [Symbol.dispose](): void {
-    this.reset();
+    this.#current?.close();
+    this.#current = undefined;
   }
 
   async #attempt(
     request: TransportRequest,
     options: { readonly refresh: boolean },
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const credentials = await this.#options.credentials.current(options);
     const turn = await this.#waitForConnection(request.signal);
     const over = new AbortController();
     try {
-      const client = this.#clientFor(credentials.tls);
-      const answer = await this.#answer(request, { client, credentials, over: over.signal });
+      const connection = this.#connectionFor(credentials.tls);
+      const answer = await this.#answer(request, { connection, credentials, over: over.signal });
       if (answer) return answer;
     } finally {
       over.abort();
@@ -141,27 +111,25 @@ export class Transport implements Disposable {
   }
 
   /** Undefined when another connection came to be in the meantime, and the request may be repeated. */
-  async #answer(
-    request: TransportRequest,
-    { client, credentials, over }: Opening,
-  ): Promise<Response | undefined> {
+  async #answer(request: TransportRequest, pending: Pending): Promise<Answer | undefined> {
+    const { connection, credentials } = pending;
     using waiting = linkAbort(request.signal, { afterMs: headTimeoutMs });
     let replaced = false;
-    const abort = (byAnother: boolean) => {
-      replaced = byAnother;
-      waiting.abort();
-    };
-    if (this.#opened) this.#doubt(request, { over, abort });
-    else this.#openBeside({ client, credentials, over }, abort);
+    if (connection.opened) this.#doubt(pending, () => waiting.abort());
+    else {
+      this.#tryBeside(pending, () => {
+        replaced = true;
+        waiting.abort();
+      });
+    }
     try {
       const { signal } = waiting;
-      const response = await this.#fetch(request, { client, credentials, signal });
-      if (client === this.#client) this.#opened = true;
-      this.noteReceived();
-      return response;
+      const response = await this.#fetch(request, { connection, credentials, signal });
+      connection.noteReceived();
+      return { response, connection };
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason;
-      if (client === this.#client) this.reset();
+      this.#retire(connection);
       if (replaced && request.method === "GET") return undefined;
       const cause = waiting.signal.aborted ? "no answer in time" : connectionCause(error);
       throw new ConnectionError(`Cannot reach apiserver "${this.host}": ${cause}`, {
@@ -172,7 +140,7 @@ export class Transport implements Disposable {
 
   #fetch(
     request: Omit<TransportRequest, "signal">,
-    { client, credentials, signal }: Sending,
+    { connection, credentials, signal }: Sending,
   ): Promise<Response> {
     return fetch(this.#options.access.server + request.path, {
       method: request.method,
@@ -180,60 +148,94 @@ export class Transport implements Disposable {
       body: request.body,
       signal,
       redirect: "manual",
-      client,
+      client: connection.client,
     });
   }
 
   /** An answer on a connection that was good takes long: is there still somebody? */
-  async #doubt(
-    request: TransportRequest,
-    { over, abort }: { readonly over: AbortSignal; readonly abort: (byAnother: boolean) => void },
-  ): Promise<void> {
-    await this.#options.clock.sleep(doubtMs, over);
-    if (over.aborted || request.path === versionPath) return;
-    if (!(await this.isAlive()) && !over.aborted) abort(false);
+  async #doubt({ connection, over }: Pending, abort: () => void): Promise<void> {
+    // As long as bytes of other answers come, there is.
+    for (let waitMs = doubtMs; waitMs > 0; waitMs = doubtMs - connection.silentMs) {
+      await this.#options.clock.sleep(waitMs, over);
+      if (over.aborted) return;
+    }
+    if (!(await connection.isAlive()) && !over.aborted) abort();
   }
 
   /**
-   * Tries other connections as long as the first one of this client is not made; one that comes to
-   * be takes its place.
+   * Whether the server still answers over a connection that fell silent. It is dead as soon as a
+   * fresh one gets an answer first.
    */
-  async #openBeside(
-    { client, credentials, over }: Opening,
-    abort: (byAnother: boolean) => void,
+  async #ask(connection: Connection): Promise<boolean> {
+    const { clock, credentials: source, probeTimeoutMs = defaultProbeTimeoutMs } = this.#options;
+    const credentials = await source.current({ refresh: false }).catch(() => undefined);
+    // Files that cannot be read say nothing about the server.
+    if (!credentials) return true;
+    const asked = clock.monotonic();
+    const over = new AbortController();
+    using waiting = linkAbort(over.signal, { afterMs: probeTimeoutMs });
+    const { signal } = waiting;
+    try {
+      this.#tryBeside({ connection, credentials, over: over.signal }, () => waiting.abort());
+      const response = await this.#fetch(versionRequest, { connection, credentials, signal });
+      await response.body?.cancel();
+      connection.noteReceived();
+      return true;
+    } catch {
+      // Bytes of another answer came meanwhile.
+      if (connection.hasReceivedSince(asked)) return true;
+      this.#retire(connection);
+      connection.giveUp();
+      return false;
+    } finally {
+      over.abort();
+    }
+  }
+
+  /**
+   * Tries other connections as long as this one is silent, until the end of the request; one that
+   * gets an answer takes its place.
+   */
+  async #tryBeside(
+    { connection, credentials, over }: Pending,
+    replaced: () => void,
   ): Promise<void> {
     const { clock } = this.#options;
+    const begun = clock.monotonic();
     await clock.sleep(besideMs, over);
     while (!over.aborted) {
       const started = clock.monotonic();
-      const fresh = this.#createClient(credentials.tls);
+      let fresh: Connection | undefined;
       using waiting = linkAbort(over, { afterMs: besideMs });
       const { signal } = waiting;
       try {
-        const response = await this.#fetch(versionRequest, { client: fresh, credentials, signal });
+        fresh = this.#createConnection(credentials.tls);
+        const sending = { connection: fresh, credentials, signal };
+        const response = await this.#fetch(versionRequest, sending);
         await response.body?.cancel();
-        if (client === this.#client && !over.aborted) {
-          client.close();
-          this.#client = fresh;
-          this.#opened = true;
-          return abort(true);
+        if (!over.aborted && !connection.hasReceivedSince(begun)) {
+          fresh.noteReceived();
+          this.#retire(connection);
+          if (this.#current) fresh.close();
+          this.#current ??= fresh;
+          return replaced();
         }
       } catch {
         // What is told is the first connection's own failure.
       }
-      fresh.close();
+      fresh?.close();
       await clock.sleep(besideMs - (clock.monotonic() - started), over);
     }
   }
 
   /** Cold requests that start together would each open a connection and keep it. */
   async #waitForConnection(signal: AbortSignal): Promise<{ done(): void }> {
-    while (!this.#opened && this.#opening && !signal.aborted) {
+    while (!this.#current?.opened && this.#opening && !signal.aborted) {
       using waiting = linkAbort(signal);
       await Promise.race([this.#opening, untilAborted(waiting.signal)]);
     }
     signal.throwIfAborted();
-    if (this.#opened) return { done: () => {} };
+    if (this.#current?.opened) return { done: () => {} };
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#opening = promise;
     return {
@@ -244,23 +246,31 @@ export class Transport implements Disposable {
     };
   }
 
-  #clientFor(tls: TlsMaterial): Deno.HttpClient {
-    if (this.#client && this.#tls && sameTls(this.#tls, tls)) return this.#client;
-    this.reset();
-    this.#client = this.#createClient(tls);
-    this.#tls = tls;
-    return this.#client;
+  #connectionFor(tls: TlsMaterial): Connection {
+    if (this.#current && sameTls(this.#current.tls, tls)) return this.#current;
+    this.#current?.close();
+    this.#current = undefined;
+    this.#current = this.#createConnection(tls);
+    return this.#current;
   }
 
-  #createClient(tls: TlsMaterial): Deno.HttpClient {
-    const { proxyUrl } = this.#options.access;
+  #createConnection(tls: TlsMaterial): Connection {
+    const { access: { proxyUrl }, clock } = this.#options;
     if (tls.certificate !== "") requireMatchingKey(tls.certificate, tls.key);
-    return Deno.createHttpClient({
+    const client = Deno.createHttpClient({
       ...(tls.certificateAuthority === "" ? {} : { caCerts: [tls.certificateAuthority] }),
       ...(tls.certificate === "" ? {} : { cert: tls.certificate, key: tls.key }),
       ...(proxyUrl === "" ? {} : { proxy: { url: proxyUrl } }),
       poolIdleTimeout: false,
     });
+    const ask = (connection: Connection) => this.#ask(connection);
+    return new Connection({ host: this.host, client, tls, clock, ask });
+  }
+
+  /** The next request opens another one. */
+  #retire(connection: Connection): void {
+    connection.close();
+    if (this.#current === connection) this.#current = undefined;
   }
 
   #headers(
@@ -272,19 +282,6 @@ export class Transport implements Disposable {
     if (this.#options.access.disableCompression) headers.set("accept-encoding", "identity");
     for (const [name, value] of credentials.headers) headers.append(name, value);
     return headers;
-  }
-
-  async #askVersion(): Promise<boolean> {
-    const { probeTimeoutMs = defaultProbeTimeoutMs } = this.#options;
-    const signal = AbortSignal.timeout(probeTimeoutMs);
-    try {
-      const response = await this.send({ ...versionRequest, signal });
-      await response.body?.cancel();
-      return true;
-    } catch {
-      this.reset();
-      return false;
-    }
   }
 }
 

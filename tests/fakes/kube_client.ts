@@ -17,6 +17,8 @@ export interface TestClientOptions {
   readonly timing?: Partial<ClientTiming>;
   readonly contentType?: string;
   readonly clock?: Clock;
+  /** Half a second where not given. */
+  readonly probeTimeoutMs?: number;
 }
 
 /** A client and its transport; close the transport at the end. */
@@ -34,7 +36,7 @@ export function createTestClient(options: TestClientOptions) {
     credentials,
     userAgent: "kube-proxy/test",
     clock,
-    probeTimeoutMs: 500,
+    probeTimeoutMs: options.probeTimeoutMs ?? 500,
   });
   const received: { resource: string; bytes: number; objects: number }[] = [];
   const client = new KubeClient({

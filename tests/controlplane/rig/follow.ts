@@ -17,6 +17,7 @@ export interface FollowOptions {
   readonly credentials?: Partial<ClusterAccess>;
   readonly timing?: Partial<ClientTiming>;
   readonly clock?: Clock;
+  readonly probeTimeoutMs?: number;
 }
 
 /** Runs the body once the first state is there; ends the watch after it. */
@@ -31,6 +32,7 @@ export async function followServices(
     caCertificate: access.caCertificate,
     access: options.credentials ?? { token: { kind: "inline", text: access.proxyToken } },
     timing: options.timing,
+    probeTimeoutMs: options.probeTimeoutMs,
     clock,
   });
   const log = new CollectingLog();
