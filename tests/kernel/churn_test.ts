@@ -21,6 +21,8 @@ import { createShopCluster } from "./rig/shop_cluster.ts";
 const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
 const seconds = isFull ? 30 : 5;
 const perSecond = 200;
+/** Connections that fall between two hooks are rare. */
+const selfPerSecond = 800;
 
 /**
  * The second hears of changes through files: those that come closer together than 50 ms it takes as
@@ -44,6 +46,11 @@ for (const { programmer, replacements, withBulk } of programmers) {
     });
 
     if (!withBulk) return;
+    await test.step("pods that reach themselves, as an endpoint that comes and goes", async () => {
+      const load = { targets: selfTargets(), perSecond: selfPerSecond };
+      await underLoadOf(cluster, load, () => comeAndGo(proxy));
+    });
+
     await test.step("the same while 2,000 other Services load", async () => {
       const bulk = bulkServices(2000, { endpoints: 10 });
       await underLoad(cluster, async () => {
@@ -63,6 +70,21 @@ async function replaceEndpoints(proxy: RunningProxy, replacements: number): Prom
   }
 }
 
+/**
+ * As fast as it goes: a connection that is between two hooks of the kernel while its endpoint goes
+ * must get all of the old rules. Then everybody is an endpoint again.
+ */
+async function comeAndGo(proxy: RunningProxy): Promise<void> {
+  const hosts = ["pod-a", "remote-pod", "pod-b", "remote-pod"] as const;
+  const end = performance.now() + seconds * 1000;
+  for (let step = 0; performance.now() < end; step++) {
+    const endpoints = [{ host: hosts[step % hosts.length] }];
+    await proxy.apply(serviceManifests({ ...changingServiceAt(0), endpoints }));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await proxy.apply(serviceManifests(changingServiceAt(0)));
+}
+
 async function loadInChunks(
   proxy: RunningProxy,
   services: ReturnType<typeof bulkServices>,
@@ -70,6 +92,23 @@ async function loadInChunks(
   for (let i = 0; i < services.length; i += 100) {
     await proxy.apply(services.slice(i, i + 100).flatMap(serviceManifests));
   }
+}
+
+/** Where new connections come from, and where they go. */
+interface LoadTarget {
+  readonly from: Host;
+  readonly address: string;
+  readonly port: number;
+}
+
+function selfTargets(): readonly LoadTarget[] {
+  return ipFamilies.flatMap((family) =>
+    (["pod-a", "pod-b"] as const).map((from) => ({
+      from,
+      address: clusterIP(changingService.number)[family],
+      port: 80,
+    }))
+  );
 }
 
 /** Every kind of frontend in both families, from outside, from the node and from a pod that may meet itself. */
@@ -87,6 +126,16 @@ async function underLoad(cluster: Cluster, action: () => Promise<void>): Promise
       { from: "pod-b", address: externalIP(changingService.number)[family], port: 80 },
     ] as const
   );
+  const reached = await underLoadOf(cluster, { targets, perSecond }, action);
+  assert.equal(reached.size, 6, `only these answered: ${[...reached]}`);
+}
+
+/** Resolves with the endpoints that answered. */
+async function underLoadOf(
+  cluster: Cluster,
+  { perSecond, targets }: { readonly targets: readonly LoadTarget[]; readonly perSecond: number },
+  action: () => Promise<void>,
+): Promise<ReadonlySet<string>> {
   const repeatedBefore = await repeatedSyns(cluster);
   const stops = await Promise.all(
     targets.map(({ from, address, port }) =>
@@ -106,8 +155,7 @@ async function underLoad(cluster: Cluster, action: () => Promise<void>): Promise
   assert.equal(await repeatedSyns(cluster) - repeatedBefore, 0, "a first packet was lost");
   const attempts = sum(reports, ({ attempts }) => attempts);
   assert.ok(attempts > perSecond * seconds * 0.8, `only ${attempts} connections were tried`);
-  const reached = reports.flatMap((report) => Object.keys(report.reached));
-  assert.equal(new Set(reached).size, 6, `only these answered: ${[...new Set(reached)]}`);
+  return new Set(reports.flatMap((report) => Object.keys(report.reached)));
 }
 
 function sum(reports: readonly LoadReport[], value: (report: LoadReport) => number): number {

@@ -14,11 +14,11 @@ import { type Batch, BatchBuilder, OwnedElements, type Owner } from "./batch.ts"
 import type { Contribution } from "./contribution.ts";
 import { elementKey } from "../../kernel/nftables/elements.ts";
 import { sameElement } from "./elements.ts";
-import type { Inventory, TableView } from "./inventory.ts";
+import type { Inventory, RetiredElement, TableView } from "./inventory.ts";
 import { allowChain } from "./rules/firewall.ts";
 import { pickRules } from "./rules/picks.ts";
 import { type ChainWithRules } from "./rules/statements.ts";
-import { allowSets, isShared, type SetName, setNames, sets } from "./sets.ts";
+import { allowSets, isMetLater, isShared, type SetName, setNames, sets } from "./sets.ts";
 
 /** Deleting from an interval set takes milliseconds for each element; beyond this a new one is faster. */
 const deletionsBeforeRebuild = 50;
@@ -31,6 +31,8 @@ export interface DraftOptions {
   readonly view: TableView;
   /** All elements that an interval set shall have after the change; asked for rarely. */
   readonly wholeSet: (set: SetName) => readonly NftElement[];
+  /** Unneeded since an earlier change: deleted by this one, unless it needs them again. */
+  readonly leaving?: readonly RetiredElement[];
 }
 
 /** A chain that is about to be used; it may be there already, with other rules. */
@@ -78,6 +80,10 @@ export class Draft {
   /** The batches, in the order in which they have to be committed; either may be empty. */
   finish(): { readonly prepare: Batch; readonly main: Batch } {
     for (const before of this.#released) this.#release(before);
+    const { inventory, leaving = [] } = this.#options;
+    for (const each of leaving) {
+      if (inventory.takeRetired(each)) this.#remove(each.set, [each.element], undefined);
+    }
     return { prepare: this.#prepare(), main: this.#main() };
   }
 
@@ -113,7 +119,9 @@ export class Draft {
     for (const [set, elements] of before.elements) {
       if (!isShared(set)) continue;
       const removed = elements.filter((element) => inventory.releaseElement(set, element));
-      this.#remove(set, removed, undefined);
+      if (isMetLater(set)) {
+        for (const element of removed) inventory.retireElement({ set, element });
+      } else this.#remove(set, removed, undefined);
     }
     for (const name of before.picks.keys()) {
       if (inventory.releaseChain(name)) inventory.retire(name, "pick");

@@ -3,7 +3,8 @@
  * need what several share, and what nobody needs any more but is still there.
  *
  * An unneeded chain is deleted in a later batch than the elements that led to it: kernels before 6.2
- * hold on to it until then. Meanwhile it can be taken into use again.
+ * hold on to it until then. Elements that a packet meets only on its way out also leave later than
+ * those that led it there. Meanwhile all of them can be taken into use again.
  */
 import type { NftElement, NftOperation, NftRule } from "../../kernel/nftables/operations.ts";
 import { elementKey } from "../../kernel/nftables/elements.ts";
@@ -23,8 +24,14 @@ export interface ElementComparison {
   readonly replaced: readonly NftElement[];
 }
 
+/** An element of a shared set that nobody needs. */
+export interface RetiredElement {
+  readonly set: SetName;
+  readonly element: NftElement;
+}
+
 /** `pick`: a chain with its rules; `chain`: an empty one. */
-type Retired = "chain" | "pick" | "set";
+type Retired = "chain" | "pick" | "set" | RetiredElement;
 
 /** How many service ports need what has this name. */
 type Uses = Map<string, number>;
@@ -44,11 +51,13 @@ export class Inventory implements TableView {
     return release(this.#chainUses, name);
   }
 
-  /** Counts one more user of an element in a shared set; true when it is the first. */
+  /** Counts one more user of an element in a shared set; true when it has to be added. */
   acquireElement(set: SetName, element: NftElement): boolean {
     let uses = this.#elementUses.get(set);
     if (!uses) this.#elementUses.set(set, uses = new Map());
-    return acquire(uses, elementKey(element));
+    if (!acquire(uses, elementKey(element))) return false;
+    const isStillThere = this.#retired.delete(nameOf({ set, element }));
+    return !isStillThere;
   }
 
   /** Counts one user less; true when it was the last. */
@@ -60,6 +69,21 @@ export class Inventory implements TableView {
   /** Nobody needs it any more. */
   retire(name: string, kind: Retired): void {
     this.#retired.set(name, kind);
+  }
+
+  /** Nobody needs the element any more. */
+  retireElement(retired: RetiredElement): void {
+    this.#retired.set(nameOf(retired), retired);
+  }
+
+  /** The elements that are there and not needed. */
+  retiredElements(): readonly RetiredElement[] {
+    return [...this.#retired.values()].filter((retired) => typeof retired === "object");
+  }
+
+  /** Whether the element is still not needed; if so it is forgotten, and has to be deleted. */
+  takeRetired(retired: RetiredElement): boolean {
+    return this.#retired.delete(nameOf(retired));
   }
 
   /** Somebody needs it again. */
@@ -78,10 +102,14 @@ export class Inventory implements TableView {
       const kind = this.#retired.get(name);
       return kind ? [{ name, kind }] : [];
     });
-    const chains = kinds.filter(({ kind }) => kind !== "set");
+    const chains = kinds.filter(({ kind }) => kind === "chain" || kind === "pick");
     const retiredSets = kinds.filter(({ kind }) => kind === "set");
+    const elements = kinds.map(({ kind }) => kind).filter((kind) => typeof kind === "object");
     // Rules hold sets and chains, elements of maps hold chains.
     return [
+      ...Map.groupBy(elements, ({ set }) => set).entries().map(([set, list]): NftOperation => (
+        { kind: "delete-elements", set, elements: list.map(({ element }) => element) }
+      )),
       ...chains.map(({ name }): NftOperation => ({ kind: "flush-chain", chain: name })),
       ...retiredSets.map(({ name }): NftOperation => ({ kind: "delete-set", set: name })),
       ...chains.map(({ name }): NftOperation => ({ kind: "delete-chain", chain: name })),
@@ -106,6 +134,11 @@ export class Inventory implements TableView {
   hasSet(name: string): boolean {
     return this.#retired.get(name) === "set";
   }
+}
+
+/** No chain and no set has a space in its name. */
+function nameOf({ element, set }: RetiredElement): string {
+  return `${set} ${elementKey(element)}`;
 }
 
 function acquire(all: Uses, name: string): boolean {

@@ -39,6 +39,7 @@ export function planChanges(
   const draft = new Draft({
     inventory,
     view: inventory,
+    leaving: inventory.retiredElements(),
     wholeSet: (set) =>
       [...servicesAfter()]
         .filter(({ protocol }) => allowSets[protocol] === set)

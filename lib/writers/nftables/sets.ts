@@ -147,6 +147,14 @@ export function isShared(set: SetName): boolean {
   return set === "cluster-ips" || set === "hairpin-connections";
 }
 
+/**
+ * Sets that a packet meets after the choice of its endpoint. One that is between the two while that
+ * endpoint goes must still find it: what it meets decides the fate of its whole connection.
+ */
+export function isMetLater(set: SetName): boolean {
+  return set === "hairpin-connections";
+}
+
 function allowSet(name: SetName): NftSet {
   return {
     name,

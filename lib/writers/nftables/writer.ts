@@ -94,18 +94,18 @@ export class NftablesWriter implements RuleWriter {
   async drifted(signal: AbortSignal): Promise<boolean> {
     const applied = this.#applied;
     if (!applied) return false;
-    if (!await this.#committer.isMoved()) {
-      await this.#tidy(applied.inventory.retired(), signal);
-      return false;
+    if (await this.#committer.isMoved()) {
+      const started = this.#clock.monotonic();
+      if (started < this.#nextLook) return false;
+      const generation = await this.#committer.generation();
+      const isDifferent = await this.#isDifferent(applied);
+      const took = this.#clock.monotonic() - started;
+      this.#nextLook = started + Math.min(took / lookShare, longestLookIntervalMs);
+      if (isDifferent) return true;
+      this.#committer.agree(generation);
     }
-    const started = this.#clock.monotonic();
-    if (started < this.#nextLook) return false;
-    const generation = await this.#committer.generation();
-    const isDifferent = await this.#isDifferent(applied);
-    const took = this.#clock.monotonic() - started;
-    this.#nextLook = started + Math.min(took / lookShare, longestLookIntervalMs);
-    if (!isDifferent) this.#committer.agree(generation);
-    return isDifferent;
+    await this.#tidy(applied.inventory.retired(), signal);
+    return false;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -154,6 +154,56 @@ Deno.test("sync() keeps a cluster IP and a hairpin that another port still needs
   assert.equal(harness.nftables.dump(), await harness.cleanStart());
 });
 
+/** Packets that are between the choice of an endpoint and the way out meet it there. */
+const hairpinOf = (harness: Harness) =>
+  harness.nftables.dump().match(/set hairpin-connections .* elements = \{ (.*?) \}/)?.[1];
+const local = (pod: number) =>
+  servicePort({
+    name: "a",
+    clusterIP: clusterIP(1),
+    clusterEndpoints: endpoints("IPv4", [1, pod]),
+  });
+const [first, second] = [1, 2].map((pod) => {
+  const { ip } = endpoints("IPv4", [1, pod])[0];
+  return `${ip} . ${ip} . tcp . 8080`;
+});
+
+Deno.test("sync() leaves a hairpin until the next change", async () => {
+  const harness = new Harness();
+  await harness.put(local(1));
+  await harness.put(local(2));
+  assert.equal(hairpinOf(harness), `${first}, ${second}`);
+  const mark = harness.nftables.commits.length;
+  await harness.put(plain("b", 2, 1));
+  assert.equal(harness.batchesSince(mark).length, 1);
+  assert.equal(hairpinOf(harness), second);
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("sync() takes a hairpin that is still there into use again without writing it", async () => {
+  const harness = new Harness();
+  await harness.put(local(1));
+  await harness.put(local(2));
+  const mark = harness.nftables.commits.length;
+  await harness.put(local(1));
+  const written = harness.batchesSince(mark).flat().flatMap((operation) =>
+    "set" in operation ? [operation.set] : []
+  );
+  assert.deepEqual(written, ["endpoints", "endpoints"]);
+  assert.equal(hairpinOf(harness), `${first}, ${second}`);
+  await harness.drifted();
+  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+});
+
+Deno.test("drifted() takes no hairpin that is to go for somebody else's, and removes it", async () => {
+  const harness = new Harness();
+  await harness.put(local(1));
+  await harness.put(local(2));
+  await harness.nftables.commit({ family: "ip", name: "another" }, [{ kind: "add-table" }]);
+  assert.equal(await harness.drifted(), false);
+  assert.equal(hairpinOf(harness), second);
+});
+
 Deno.test("sync() of some changes never walks the Services", async () => {
   const harness = new Harness();
   await harness.put(plain("a", 1, 2), plain("b", 2, 2));
