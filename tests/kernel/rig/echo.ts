@@ -23,20 +23,23 @@ export function serve(networks: Networks, request: Serve): void {
     return reactor.watch(fd, POLLIN, () => answerHandshake(networks, fd, request));
   }
   mustSucceed(libc.listen(fd), "listen", request);
-  reactor.watch(fd, POLLIN, () => acceptConnection(networks, fd, request.name));
+  reactor.watch(fd, POLLIN, () => acceptConnections(networks, fd, request.name));
 }
 
-function acceptConnection(networks: Networks, listener: number, name: string): void {
+/** All that wait: after a pause of the machine hundreds come at once. */
+function acceptConnections(networks: Networks, listener: number, name: string): void {
   const { libc, reactor } = networks;
-  const { fd, peer } = libc.accept(listener);
-  if (fd < 0) return;
-  const greeting = new TextEncoder().encode(formatGreeting(name, peer.address, peer.port));
-  libc.send(fd, greeting);
-  reactor.watch(fd, POLLIN, () => {
-    const { length } = libc.receive(fd, new Uint8Array(256));
-    if (length <= 0) return reactor.close(fd);
+  for (;;) {
+    const { fd, peer } = libc.accept(listener);
+    if (fd < 0) return;
+    const greeting = new TextEncoder().encode(formatGreeting(name, peer.address, peer.port));
     libc.send(fd, greeting);
-  });
+    reactor.watch(fd, POLLIN, () => {
+      const { length } = libc.receive(fd, new Uint8Array(256));
+      if (length <= 0) return reactor.close(fd);
+      libc.send(fd, greeting);
+    });
+  }
 }
 
 function greetDatagram(networks: Networks, fd: number, name: string): void {
