@@ -14,7 +14,8 @@ import { endpointSliceObject, serviceObject } from "./rig/objects.ts";
 import { TableOwner, until } from "./rig/table_owner.ts";
 
 const health = `http://${nodeAddresses.IPv4}:10256`;
-const healthCheckNodePort = 32100;
+/** The apiserver chooses none below 30086 by itself. */
+const healthCheckNodePort = 30_085;
 const DEADLINE_MS = 10_000;
 
 interface Start {

@@ -88,7 +88,7 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
 
   /** Creates or replaces, and writes the load balancer's part of the status. */
   async put(object: Manifest): Promise<void> {
-    const stored = await this.#createOrUpdate(object);
+    const stored = await this.#createOrUpdate(withHealthCheckPort(object));
     const status = object["status"];
     if (object.kind === "Service" && status !== undefined) {
       await this.api.patch(stored, { status }, "status");
@@ -105,6 +105,23 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
       return await this.api.create(object);
     }
   }
+}
+
+/**
+ * Where load balancers ask for a Local Service. The apiserver would choose any free port, also one
+ * that another Service of the scenario is about to ask for; those from 30000 to 30085 it leaves alone.
+ */
+function withHealthCheckPort(object: Manifest): Manifest {
+  const spec = object["spec"] as {
+    readonly type?: string;
+    readonly externalTrafficPolicy?: string;
+    readonly ports?: readonly { readonly nodePort?: number }[];
+  } | undefined;
+  const isLocal = object.kind === "Service" && spec?.type === "LoadBalancer" &&
+    spec.externalTrafficPolicy === "Local";
+  if (!isLocal) return object;
+  const healthCheckNodePort = (spec.ports?.[0]?.nodePort ?? 0) + 60;
+  return { ...object, spec: { ...spec, healthCheckNodePort } };
 }
 
 function settingsOf(setup: Setup) {
