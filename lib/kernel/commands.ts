@@ -11,6 +11,8 @@ export interface CommandResult {
 export interface RunOptions {
   /** What it reads from standard input; nothing when absent. */
   readonly input?: string;
+  /** Set beside what this process has in its own environment. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Kills it when aborted. */
   readonly signal?: AbortSignal;
 }
@@ -97,6 +99,7 @@ function spawn(argv: readonly string[], program: string, options: RunOptions): D
       stdin: options.input === undefined ? "null" : "piped",
       stdout: "piped",
       stderr: "piped",
+      ...(options.env && { env: { ...options.env } }),
       ...(options.signal && { signal: options.signal }),
     }).spawn();
   } catch (cause) {

@@ -72,7 +72,7 @@ const names: ReadonlyMap<number, string> = new Map(
 );
 
 /** `ENOENT`, or `errno 123` for a number without a name here. */
-export function errnoName(errno: number): string {
+function errnoName(errno: number): string {
   return names.get(errno) ?? `errno ${errno}`;
 }
 

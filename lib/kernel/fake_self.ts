@@ -15,6 +15,9 @@ export class FakeSelf implements Self {
   #refusals: number;
   #oomScoreAdj = 0;
   #memoryReturned = 0;
+  #garbageCollected = 0;
+  /** What `heapBytes` says; a collection leaves half of it. */
+  heap = 80 << 20;
 
   constructor(options: FakeSelfOptions = {}) {
     this.#options = options;
@@ -28,6 +31,11 @@ export class FakeSelf implements Self {
   /** How often free memory was given back. */
   get memoryReturned(): number {
     return this.#memoryReturned;
+  }
+
+  /** How often garbage was collected. */
+  get garbageCollected(): number {
+    return this.#garbageCollected;
   }
 
   hasNetAdmin(): boolean {
@@ -70,5 +78,14 @@ export class FakeSelf implements Self {
 
   returnFreeMemory(): void {
     this.#memoryReturned++;
+  }
+
+  heapBytes(): number {
+    return this.heap;
+  }
+
+  collectGarbage(): void {
+    this.#garbageCollected++;
+    this.heap /= 2;
   }
 }

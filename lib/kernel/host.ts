@@ -1,5 +1,5 @@
 /** Facts about the machine and its kernel that do not belong to one network namespace's settings. */
-import { readKernelFile, writeKernelFile } from "./sysctl.ts";
+import { KernelFiles } from "./kernel_files.ts";
 
 /** What the machine is. Reads are cheap and current. */
 export interface Host {
@@ -17,33 +17,39 @@ export interface Host {
 
 /** The real one, read from /proc and /sys. */
 export class LinuxHost implements Host {
+  readonly #files: KernelFiles;
+
+  constructor(files: KernelFiles = new KernelFiles()) {
+    this.#files = files;
+  }
+
   onlineCpus(): number {
-    const list = readKernelFile("/sys/devices/system/cpu/online", "online CPUs");
+    const list = this.#files.read("/sys/devices/system/cpu/online", "online CPUs");
     return (list && countCpuList(list)) || navigator.hardwareConcurrency || 1;
   }
 
   kernelRelease(): string {
-    return readKernelFile("/proc/sys/kernel/osrelease", "kernel/osrelease") ?? Deno.osRelease();
+    return this.#files.read("/proc/sys/kernel/osrelease", "kernel/osrelease") ?? Deno.osRelease();
   }
 
   ipv6Available(): boolean {
     // The file is empty but there where no interface has an IPv6 address, and absent without IPv6.
-    const interfaces = readKernelFile("/proc/thread-self/net/if_inet6", "net/if_inet6");
+    const interfaces = this.#files.readNet("if_inet6");
     if (interfaces === undefined) return false;
     const setting = "net/ipv6/conf/all/disable_ipv6";
-    return readKernelFile(`/proc/sys/${setting}`, setting) !== "1";
+    return this.#files.read(`/proc/sys/${setting}`, setting) !== "1";
   }
 
   moduleParameter(module: string, parameter: string): string | undefined {
-    return readKernelFile(parameterPath(module, parameter), `${module}.${parameter}`);
+    return this.#files.read(parameterPath(module, parameter), `${module}.${parameter}`);
   }
 
   setModuleParameter(module: string, parameter: string, value: string): void {
-    writeKernelFile(parameterPath(module, parameter), `${module}.${parameter}`, value);
+    this.#files.write(parameterPath(module, parameter), `${module}.${parameter}`, value);
   }
 }
 
-/** Counts a kernel CPU list such as `0-3,8,10-11`; 0 when it is none. */
+/** Counts a kernel CPU list such as `0-3,8,10-11`; 0 when it is none. For tests: other machines' lists. */
 export function countCpuList(list: string): number {
   let count = 0;
   for (const range of list.trim().split(",")) {

@@ -13,7 +13,10 @@ const CLONE_NEWNET = 0x40000000;
 const O_RDONLY_CLOEXEC = 0x80000;
 const OWN_NAMESPACE = "/proc/thread-self/ns/net";
 
-/** Moves this thread into a new, empty network namespace for good. */
+/**
+ * Moves this thread into a new, empty network namespace for good. For tests: they must not touch the
+ * namespace of the machine.
+ */
 export function unshareNetworkNamespace(): void {
   if (libc.unshare(CLONE_NEWNET) === 0) return;
   throw namespaceError("make a network namespace", lastErrno());
@@ -22,7 +25,7 @@ export function unshareNetworkNamespace(): void {
 /**
  * Runs the action with this thread in the namespace that the path stands for (`/run/netns/x`,
  * `/proc/123/ns/net`), and moves it back. The action must be synchronous: anything it awaited would
- * go on in the old namespace.
+ * go on in the old namespace. For tests: the program stays in the namespace in which it starts.
  */
 export function inNetworkNamespace<T>(path: string, action: () => NotPromise<T>): T {
   const home = openNamespace(OWN_NAMESPACE);

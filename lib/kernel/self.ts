@@ -1,6 +1,6 @@
 /** What the kernel knows of this process: its rights, what it uses, and how ready it is to be killed. */
-import { keepLittleFreeMemory, returnFreeMemory } from "./memory.ts";
-import { readKernelFile, writeKernelFile } from "./sysctl.ts";
+import { collectGarbage, keepLittleFreeMemory, returnFreeMemory } from "./memory.ts";
+import { KernelFiles } from "./kernel_files.ts";
 
 /** What this process uses, as the usual `process_*` metrics count it. */
 export interface ProcessUsage {
@@ -30,6 +30,10 @@ export interface Self {
   keepLittleFreeMemory(): void;
   /** Gives free memory back to the system; takes about a millisecond. */
   returnFreeMemory(): void;
+  /** What the program's objects take, garbage included. */
+  heapBytes(): number;
+  /** Collects all garbage now, where the program was built to; a large heap takes 50 ms and more. */
+  collectGarbage(): void;
 }
 
 const CAP_NET_ADMIN = 12n;
@@ -39,6 +43,9 @@ const PAGE_BYTES_FALLBACK = 4096;
 
 /** The real one. */
 export class LinuxSelf implements Self {
+  /** This process is always on this machine. */
+  readonly #files = new KernelFiles();
+
   hasNetAdmin(): boolean {
     return hasCapability(this.#read("/proc/thread-self/status"), CAP_NET_ADMIN);
   }
@@ -63,7 +70,7 @@ export class LinuxSelf implements Self {
   }
 
   setOomScoreAdj(score: number): void {
-    writeKernelFile("/proc/self/oom_score_adj", "oom_score_adj", String(score));
+    this.#files.write("/proc/self/oom_score_adj", "oom_score_adj", String(score));
   }
 
   keepLittleFreeMemory(): void {
@@ -74,8 +81,16 @@ export class LinuxSelf implements Self {
     returnFreeMemory();
   }
 
+  heapBytes(): number {
+    return Deno.memoryUsage().heapUsed;
+  }
+
+  collectGarbage(): void {
+    collectGarbage();
+  }
+
   #read(path: string): string {
-    return readKernelFile(path, path) ?? "";
+    return this.#files.read(path) ?? "";
   }
 }
 
@@ -87,7 +102,10 @@ export interface ProcessStat {
   readonly residentPages: number;
 }
 
-/** Reads `pid (comm) state ppid …`; comm may hold spaces and parentheses, so it ends at the last one. */
+/**
+ * Reads `pid (comm) state ppid …`; comm may hold spaces and parentheses, so it ends at the last one.
+ * For tests: the texts of other processes.
+ */
 export function parseProcessStat(text: string): ProcessStat {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ").map(Number);
   // proc(5) numbers fields from 1 and `state` is 3: field n is at n - 3.
@@ -100,13 +118,13 @@ export function parseProcessStat(text: string): ProcessStat {
   };
 }
 
-/** Whether `CapEff:	000001ffffffffff` of /proc/self/status holds the capability. */
+/** Whether `CapEff:	000001ffffffffff` of /proc/self/status holds the capability. For tests: other processes. */
 export function hasCapability(status: string, capability: bigint): boolean {
   const match = /^CapEff:\s*([0-9a-f]+)$/m.exec(status);
   return match !== null && ((BigInt(`0x${match[1]}`) >> capability) & 1n) === 1n;
 }
 
-/** The soft limit in `Max open files            20000                20000                files`. */
+/** The soft limit in `Max open files            20000                20000                files`. For tests: other limits. */
 export function parseLimit(limits: string, name: string): number {
   const match = new RegExp(`^${name}\\s+(\\d+|unlimited)`, "m").exec(limits);
   return match && match[1] !== "unlimited" ? Number(match[1]) : Infinity;
@@ -118,6 +136,7 @@ export function parseLimit(limits: string, name: string): number {
  * IpExt: InNoRoutes InTruncatedPkts InMcastPkts OutMcastPkts InBcastPkts OutBcastPkts InOctets OutOctets …
  * IpExt: 0 0 12 14 0 0 123456 65432 …
  * ```
+ * For tests: the texts of other kernels.
  */
 export function parseTraffic(
   netstat: string,

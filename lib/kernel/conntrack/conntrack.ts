@@ -47,23 +47,12 @@ export interface FlowListing {
   readonly complete: boolean;
 }
 
-/** How full the table is. */
-export interface ConntrackUsage {
-  /** Of all families and protocols. */
-  readonly entries: number;
-  /** The kernel refuses new connections beyond it; 0 when it does not say (before 5.8). */
-  readonly maxEntries: number;
-}
-
 /** Reading and ending entries, in the network namespace of the calling thread. Throws `NetlinkError`. */
 export interface Conntrack {
   /** Goes through the table without blocking the event loop for long. */
   list(filter: FlowFilter, options?: ListFlowsOptions): Promise<FlowListing>;
   /** Removes exactly these entries; one that is gone already is fine. Returns how many it removed. */
   remove(flows: readonly Flow[], signal?: AbortSignal): Promise<number>;
-  /** Removes every entry that the filter selects, in one step where the kernel can. */
-  removeMatching(filter: FlowFilter, signal?: AbortSignal): Promise<void>;
-  usage(): Promise<ConntrackUsage>;
 }
 
 /** Whether the filter selects the flow. */

@@ -1,6 +1,5 @@
 import {
   type Conntrack,
-  type ConntrackUsage,
   filterSelects,
   type Flow,
   type FlowFilter,
@@ -17,6 +16,8 @@ export class FakeConntrack implements Conntrack {
   #nextId = 1;
   #failure: Error | undefined;
   #interrupted = false;
+  /** What happens while a listing is on its way to its reader. */
+  duringListing: () => void | Promise<void> = () => {};
 
   constructor(flows: readonly FakeFlow[] = []) {
     for (const flow of flows) this.add(flow);
@@ -44,13 +45,14 @@ export class FakeConntrack implements Conntrack {
     this.#interrupted = interrupted;
   }
 
-  list(filter: FlowFilter, options: ListFlowsOptions = {}): Promise<FlowListing> {
-    if (this.#failure) return Promise.reject(this.#failure);
+  async list(filter: FlowFilter, options: ListFlowsOptions = {}): Promise<FlowListing> {
+    if (this.#failure) throw this.#failure;
     const seen = this.#flows.filter((_flow, i) => !this.#interrupted || i % 2 === 0);
     const flows = seen.filter((flow) =>
       filterSelects(filter, flow) && (options.wanted?.(flow) ?? true)
     );
-    return Promise.resolve({ flows, complete: !this.#interrupted });
+    await this.duringListing();
+    return { flows, complete: !this.#interrupted };
   }
 
   remove(flows: readonly Flow[]): Promise<number> {
@@ -59,16 +61,6 @@ export class FakeConntrack implements Conntrack {
     const before = this.#flows.length;
     this.#flows = this.#flows.filter((flow) => !keys.has(keyOf(flow)));
     return Promise.resolve(before - this.#flows.length);
-  }
-
-  removeMatching(filter: FlowFilter): Promise<void> {
-    if (this.#failure) return Promise.reject(this.#failure);
-    this.#flows = this.#flows.filter((flow) => !filterSelects(filter, flow));
-    return Promise.resolve();
-  }
-
-  usage(): Promise<ConntrackUsage> {
-    return Promise.resolve({ entries: this.#flows.length, maxEntries: 262_144 });
   }
 }
 

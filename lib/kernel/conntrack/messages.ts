@@ -7,16 +7,10 @@
  */
 import { formatIp, parseIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
-import {
-  forEachAttribute,
-  readAttributes,
-  readU16be,
-  readU32be,
-  readU8,
-} from "../netlink/attributes.ts";
+import { forEachAttribute, readU16be, readU32be, readU8 } from "../netlink/attributes.ts";
 import type { NetlinkMessage } from "../netlink/messages.ts";
 import type { MessageWriter } from "../netlink/writer.ts";
-import type { ConntrackUsage, Flow, FlowFilter, FlowTuple } from "./conntrack.ts";
+import type { Flow, FlowFilter, FlowTuple } from "./conntrack.ts";
 
 const NFNL_SUBSYS_CTNETLINK = 1 << 8;
 
@@ -25,7 +19,6 @@ export const ConntrackMessage = {
   create: NFNL_SUBSYS_CTNETLINK | 0,
   get: NFNL_SUBSYS_CTNETLINK | 1,
   delete: NFNL_SUBSYS_CTNETLINK | 2,
-  getStatistics: NFNL_SUBSYS_CTNETLINK | 5,
 } as const;
 
 const Attribute = { tupleOriginal: 1, tupleReply: 2, id: 12, zone: 18, filter: 25 } as const;
@@ -37,7 +30,6 @@ const FilterFlag = { destination: 1 << 1, protocol: 1 << 3, destinationPort: 1 <
 const FilterAttribute = { originalFlags: 1, replyFlags: 2 } as const;
 /** AF_INET and AF_INET6. */
 const familyNumbers: Readonly<Record<IpFamily, number>> = { IPv4: 2, IPv6: 10 };
-const Statistic = { entries: 1, maxEntries: 2 } as const;
 const GENMSG_BYTES = 4;
 
 /** The header behind nlmsghdr. */
@@ -50,15 +42,11 @@ export function conntrackHeader(family: IpFamily): Uint8Array {
  * wrong way round (`!ipv6_addr_cmp` in ctnetlink_filter_match_tuple): a filter by one selects every
  * entry but those that were meant. So it is never given one.
  */
-export function isExactInKernel(filter: FlowFilter): boolean {
+function isExactInKernel(filter: FlowFilter): boolean {
   return filter.family === "IPv4" || filter.destination === undefined;
 }
 
-/**
- * Writes a filter for DUMP and DELETE; one that is not exact in the kernel selects more, never less.
- * The tuple comes with it always: a kernel that does not know
- * CTA_FILTER then refuses to delete by a tuple that is not whole, instead of emptying the table.
- */
+/** Writes a filter for DUMP; one that is not exact in the kernel selects more, never less. */
 export function writeFilter(writer: MessageWriter, filter: FlowFilter): void {
   let flags: number = FilterFlag.protocol;
   const tuple = writer.beginNested(Attribute.tupleOriginal);
@@ -111,19 +99,6 @@ export function readFlow(message: NetlinkMessage): Flow | undefined {
     reply: reply.tuple,
     id,
     zone,
-  };
-}
-
-/** Reads the answer to `getStatistics`. */
-export function readUsage(replies: readonly NetlinkMessage[]): ConntrackUsage {
-  const found = replies.length === 0
-    ? new Map<number, Uint8Array>()
-    : readAttributes(replies[0].payload.subarray(GENMSG_BYTES));
-  const entries = found.get(Statistic.entries);
-  const maxEntries = found.get(Statistic.maxEntries);
-  return {
-    entries: entries ? readU32be(entries) : 0,
-    maxEntries: maxEntries ? readU32be(maxEntries) : 0,
   };
 }
 

@@ -11,13 +11,11 @@ import {
   readDoneErrno,
   readMessages,
 } from "../netlink/messages.ts";
-import { transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import { MessageWriter } from "../netlink/writer.ts";
 import { Errno } from "../errno.ts";
 import {
   type Conntrack,
-  type ConntrackUsage,
   filterSelects,
   type Flow,
   type FlowFilter,
@@ -27,9 +25,7 @@ import {
 import {
   conntrackHeader,
   ConntrackMessage,
-  isExactInKernel,
   readFlow,
-  readUsage,
   writeFilter,
   writeFlowIdentity,
 } from "./messages.ts";
@@ -56,26 +52,6 @@ export class NetlinkConntrack implements Conntrack {
     if (flows.length === 0) return 0;
     using socket = openSocket();
     return await removeAll(socket, flows, signal);
-  }
-
-  async removeMatching(filter: FlowFilter, signal?: AbortSignal): Promise<void> {
-    // One socket for all steps: a later one could open in another namespace.
-    using socket = openSocket();
-    if (isExactInKernel(filter) && removeByFilter(socket, filter)) return;
-    const { flows } = await listAll(socket, filter, signal ? { signal } : {});
-    await removeAll(socket, flows, signal);
-  }
-
-  // Async so that a refusal is a rejection, as it is everywhere else.
-  // deno-lint-ignore require-await
-  async usage(): Promise<ConntrackUsage> {
-    using socket = openSocket();
-    const replies = transact(socket, {
-      op: "read the size of the connection table",
-      type: ConntrackMessage.getStatistics,
-      family: conntrackHeader("IPv4"),
-    });
-    return readUsage(replies);
   }
 }
 
@@ -105,22 +81,6 @@ async function removeAll(
     removed += removeSome(socket, flows.slice(at, at + REMOVALS_AT_ONCE));
   }
   return removed;
-}
-
-/** False where the kernel does not know filters (CTA_FILTER): it then wants a whole tuple, or none. */
-function removeByFilter(socket: NetlinkSocket, filter: FlowFilter): boolean {
-  try {
-    transact(socket, {
-      op: REMOVE_OP,
-      type: ConntrackMessage.delete,
-      family: conntrackHeader(filter.family),
-      attributes: (writer) => writeFilter(writer, filter),
-    });
-    return true;
-  } catch (error) {
-    if (hasErrno(error, Errno.EINVAL) || hasErrno(error, Errno.EOPNOTSUPP)) return false;
-    throw error;
-  }
 }
 
 interface Attempt {

@@ -34,7 +34,7 @@ const MAX = "nf_conntrack_max";
 const ENTRIES_PER_BUCKET = 4;
 
 /** The size of the table; 0 leaves it alone. The cap wins even over a larger minimum, as upstream. */
-export function conntrackMax(
+function conntrackMax(
   { maxPerCore, min }: Pick<ConntrackSettings, "maxPerCore" | "min">,
   cpus: number,
 ): number {
@@ -43,7 +43,10 @@ export function conntrackMax(
   return scaled > MOST_ENTRIES ? MOST_ENTRIES : Math.max(scaled, min);
 }
 
-/** What to set, in the order in which it is set. Timeouts are whole seconds: parts are cut off. */
+/**
+ * What to set, in the order in which it is set. Timeouts are whole seconds: parts are cut off. For
+ * tests: what is decided shows without a kernel.
+ */
 export function planConntrackSettings(
   wanted: ConntrackSettings,
   cpus: number,

@@ -52,12 +52,12 @@ export class NetlinkLinks implements Links {
 }
 
 /** By interface, then family, then text. */
-export function compareAddresses(a: InterfaceAddress, b: InterfaceAddress): number {
+function compareAddresses(a: InterfaceAddress, b: InterfaceAddress): number {
   return a.linkIndex - b.linkIndex || compareText(a.family, b.family) || compareText(a.ip, b.ip);
 }
 
 /** By table, then family, destination and gateway. */
-export function compareRoutes(a: Route, b: Route): number {
+function compareRoutes(a: Route, b: Route): number {
   return a.table - b.table || compareText(a.family, b.family) ||
     compareText(a.destination, b.destination) || compareText(a.gateway ?? "", b.gateway ?? "") ||
     a.linkIndex - b.linkIndex;

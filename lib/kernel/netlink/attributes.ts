@@ -57,11 +57,6 @@ export function readU16be(value: Uint8Array): number {
   return viewOf(value, 2).getUint16(0, false);
 }
 
-/** Two bytes in host order. */
-export function readU16(value: Uint8Array): number {
-  return viewOf(value, 2).getUint16(0, true);
-}
-
 /** Four bytes in network order. */
 export function readU32be(value: Uint8Array): number {
   return viewOf(value, 4).getUint32(0, false);
@@ -75,11 +70,6 @@ export function readU32(value: Uint8Array): number {
 /** Eight bytes in network order. */
 export function readU64be(value: Uint8Array): bigint {
   return viewOf(value, 8).getBigUint64(0, false);
-}
-
-/** Eight bytes in host order. */
-export function readU64(value: Uint8Array): bigint {
-  return viewOf(value, 8).getBigUint64(0, true);
 }
 
 function viewOf(value: Uint8Array, size: number): DataView {

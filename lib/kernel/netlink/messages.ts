@@ -7,7 +7,6 @@ export const MessageType = { noop: 1, error: 2, done: 3, overrun: 4 } as const;
 /** Flags of requests (the last four mean different things for GET and NEW) and of replies. */
 export const MessageFlag = {
   request: 0x1,
-  multi: 0x2,
   ack: 0x4,
   echo: 0x8,
   dumpInterrupted: 0x10,
@@ -18,8 +17,6 @@ export const MessageFlag = {
   exclusive: 0x200,
   create: 0x400,
   append: 0x800,
-  /** DELETE: NLM_F_NONREC, only when nothing hangs on it. */
-  nonRecursive: 0x100,
   /** Replies of type error: */
   capped: 0x100,
   extendedAck: 0x200,

@@ -26,13 +26,17 @@ const SOCK_RAW_CLOEXEC = 3 | 0x80000;
 const SOL_SOCKET = 1;
 const SOL_NETLINK = 270;
 const SO = { sndbuf: 7, rcvbuf: 8, rcvtimeo: 20, sndbufForce: 32, rcvbufForce: 33 } as const;
-const NETLINK = { addMembership: 1, capAck: 10, extAck: 11, getStrictCheck: 12 } as const;
+const NETLINK = { addMembership: 1, capAck: 10, extAck: 11 } as const;
 const MSG_DONTWAIT = 0x40;
 const MSG_TRUNC = 0x20;
 const POLLIN = 1;
 /** Larger than any datagram the kernel sends; dumps come in pieces of up to 32 KiB. */
 const RECEIVE_BYTES = 256 * 1024;
 const DEFAULT_SEND_BUFFER = 64 * 1024;
+/** More than any limit lets a buffer grow; the kernel doubles it. */
+const MOST_BYTES = 1 << 30;
+/** What the kernel keeps of a send buffer for itself. */
+const DATAGRAM_OVERHEAD = 32;
 
 /** An open netlink socket; `using` closes it. */
 export class NetlinkSocket implements Disposable {
@@ -87,6 +91,23 @@ export class NetlinkSocket implements Disposable {
     }
   }
 
+  /**
+   * How large a datagram may be. Infinity where this program may make its send buffer as large as it
+   * needs (CAP_NET_ADMIN over the machine); else as large as `net.core.wmem_max` lets it grow.
+   */
+  largestDatagram(): number {
+    if (this.#setOption(SOL_SOCKET, SO.sndbufForce, this.#sendBuffer)) return Infinity;
+    this.#setOption(SOL_SOCKET, SO.sndbuf, MOST_BYTES);
+    const value = new Int32Array(1);
+    const bytes = new Uint8Array(value.buffer);
+    const length = new Uint8Array(Int32Array.of(4).buffer);
+    if (libc.getsockopt(this.#fd, SOL_SOCKET, SO.sndbuf, bytes, length) < 0) {
+      throw failure("read the send buffer of a netlink socket");
+    }
+    this.#sendBuffer = value[0] - DATAGRAM_OVERHEAD;
+    return this.#sendBuffer;
+  }
+
   /** Waits for a datagram; the view is overwritten by the next receive. Throws EAGAIN when none comes in time. */
   receive(op: string): Uint8Array {
     for (;;) {
@@ -119,11 +140,6 @@ export class NetlinkSocket implements Disposable {
   /** Receives events of a multicast group from now on. */
   join(group: number, op: string): void {
     if (!this.#setOption(SOL_NETLINK, NETLINK.addMembership, group)) throw failure(op);
-  }
-
-  /** Asks the kernel to honour filters in the header of dumps; false where it cannot (before 4.20). */
-  checkStrictly(): boolean {
-    return this.#setOption(SOL_NETLINK, NETLINK.getStrictCheck, 1);
   }
 
   close(): void {

@@ -82,11 +82,6 @@ export class MessageWriter {
     this.#bytes[at] = value;
   }
 
-  u16(type: number, value: number): void {
-    const at = this.#header(type, 2);
-    this.#view.setUint16(at, value, true);
-  }
-
   u16be(type: number, value: number): void {
     const at = this.#header(type, 2);
     this.#view.setUint16(at, value, false);
@@ -100,11 +95,6 @@ export class MessageWriter {
   u32be(type: number, value: number): void {
     const at = this.#header(type, 4);
     this.#view.setUint32(at, value, false);
-  }
-
-  u64(type: number, value: bigint): void {
-    const at = this.#header(type, 8);
-    this.#view.setBigUint64(at, value, true);
   }
 
   u64be(type: number, value: bigint): void {

@@ -23,11 +23,6 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return 0;
 }
 
-/** Whether both hold the same bytes. */
-export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && compareBytes(a, b) === 0;
-}
-
 /** Lower-case hexadecimal digits. */
 export function hex(bytes: Uint8Array): string {
   let text = "";

@@ -1,10 +1,10 @@
 /** Elements of a dump as values. Timeouts are not looked at: what rules add comes and goes. */
 import { compareBytes, decrement } from "./bytes.ts";
-import { copyElement, ElementCursor } from "./element_cursor.ts";
+import { copyElement, ElementCursor } from "../nf_tables/element_cursor.ts";
 import { type FieldLayout, fieldLayout, readFieldRanges, readFields } from "./fields.ts";
 import type { NftElement, NftFamily, NftField, NftSet, NftVerdict } from "./operations.ts";
 import { readComment } from "./user_data.ts";
-import { ElemFlag, VerdictCode } from "./wire.ts";
+import { ElemFlag, VerdictCode } from "../nf_tables/wire.ts";
 
 const text = new TextDecoder();
 
@@ -18,9 +18,7 @@ export function decodeElements(
   const cursor = new ElementCursor(elements);
   if (set.interval && set.key.length === 1) return decodeTree(cursor, layouts);
   const found: NftElement[] = [];
-  while (cursor.next()) {
-    if ((cursor.flags & ElemFlag.catchAll) === 0) found.push(decodeElement(cursor, layouts));
-  }
+  while (cursor.next()) found.push(decodeElement(cursor, layouts));
   return found;
 }
 
@@ -58,6 +56,7 @@ function elementLayouts(set: NftSet, family: NftFamily): ElementLayouts {
 }
 
 function decodeElement(cursor: ElementCursor, layouts: ElementLayouts): NftElement {
+  if (isCatchAll(cursor)) return withRest(cursor, [], layouts);
   const key = layouts.interval
     ? readFieldRanges(layouts.key, {
       first: cursor.view(cursor.key),
@@ -65,6 +64,10 @@ function decodeElement(cursor: ElementCursor, layouts: ElementLayouts): NftEleme
     })
     : readFields(layouts.key, cursor.view(cursor.key));
   return withRest(cursor, key, layouts);
+}
+
+function isCatchAll({ flags }: ElementCursor): boolean {
+  return (flags & ElemFlag.catchAll) !== 0;
 }
 
 /** Adds value and comment of the element that the cursor stands on. */
@@ -96,7 +99,12 @@ interface TreeNode {
 /** The kernel keeps a start and an end for each interval, and dumps them in its own order. */
 function decodeTree(cursor: ElementCursor, layouts: ElementLayouts): NftElement[] {
   const nodes: TreeNode[] = [];
+  const found: NftElement[] = [];
   while (cursor.next()) {
+    if (isCatchAll(cursor)) {
+      found.push(withRest(cursor, [], layouts));
+      continue;
+    }
     nodes.push({
       key: cursor.view(cursor.key),
       isEnd: (cursor.flags & ElemFlag.intervalEnd) !== 0,
@@ -105,7 +113,6 @@ function decodeTree(cursor: ElementCursor, layouts: ElementLayouts): NftElement[
   }
   // An end sorts before the start of the interval that follows at once.
   nodes.sort((a, b) => compareBytes(a.key, b.key) || Number(b.isEnd) - Number(a.isEnd));
-  const found: NftElement[] = [];
   for (const [i, node] of nodes.entries()) {
     if (node.isEnd) continue;
     const next = nodes[i + 1];

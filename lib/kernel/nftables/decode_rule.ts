@@ -42,8 +42,8 @@ import {
   RANGE_NOT,
   RangeAttr,
   RejectAttr,
-} from "./expression_wire.ts";
-import { DataAttr, ListAttr, VerdictAttr } from "./wire.ts";
+} from "../nf_tables/expression_wire.ts";
+import { DataAttr, ListAttr, VerdictAttr } from "../nf_tables/wire.ts";
 
 type Attributes = ReadonlyMap<number, Uint8Array>;
 
@@ -85,14 +85,11 @@ function decodeExpression(
       if (number(data, FibAttr.result) !== Fib.resultType) return undefined;
       return { kind: "fib", flags: number(data, FibAttr.flags), into: number(data, FibAttr.into) };
     case "numgen":
-      if (
-        number(data, NumgenAttr.type) !== NUMGEN_RANDOM || number(data, NumgenAttr.offset) !== 0
-      ) {
-        return undefined;
-      }
+      if (number(data, NumgenAttr.type) !== NUMGEN_RANDOM) return undefined;
       return {
         kind: "numgen",
         modulus: number(data, NumgenAttr.modulus),
+        offset: number(data, NumgenAttr.offset),
         into: number(data, NumgenAttr.into),
       };
     case "cmp":

@@ -3,33 +3,30 @@ import { readAttributes, readString, readU32be, readU64be } from "../netlink/att
 import { compareBytes } from "./bytes.ts";
 import { verdictOf } from "./decode_elements.ts";
 import { decodeExpressions } from "./decode_rule.ts";
-import { ElementCursor } from "./element_cursor.ts";
+import { ElementCursor } from "../nf_tables/element_cursor.ts";
 import { type AnonymousElement, type AnonymousSet, expressionsKey } from "./expressions.ts";
 import { familyOfNfproto } from "./family.ts";
 import { fieldTypesOf } from "./fields.ts";
 import { lowerRule } from "./lower_rule.ts";
-import type { NftListedRule } from "./nftables.ts";
+import type { NftListedRule, NftTableListing } from "./nftables.ts";
 import type { NftBaseChain, NftChain, NftFamily, NftRule, NftSet, NftTable } from "./operations.ts";
 import { readComment, readSetComment } from "./user_data.ts";
 import {
+  attributesOf,
   ChainAttr,
+  ChainFlag,
   ElemFlag,
-  GENMSG_BYTES,
   HookAttr,
   HOOKS,
   RuleAttr,
   SetAttr,
   SetFlag,
   TableAttr,
+  TableFlag,
   TypeId,
-} from "./wire.ts";
+} from "../nf_tables/wire.ts";
 
 const NF_DROP = 0;
-
-/** The attributes behind `struct nfgenmsg`. */
-export function attributesOf(payload: Uint8Array): Uint8Array {
-  return payload.subarray(GENMSG_BYTES);
-}
 
 /** A table; undefined for families that we do not speak of. */
 export function decodeTable(payload: Uint8Array): NftTable | undefined {
@@ -38,16 +35,29 @@ export function decodeTable(payload: Uint8Array): NftTable | undefined {
   return family && name && { family, name: readString(name) };
 }
 
-/** A chain and its table's name. */
+/** What somebody may have done to a table as a whole. */
+export function decodeTableState(
+  payload: Uint8Array,
+): Pick<NftTableListing, "isDormant" | "ownerPort"> {
+  const found = readAttributes(attributesOf(payload));
+  const flags = numberOf(found.get(TableAttr.flags));
+  return {
+    isDormant: (flags & TableFlag.dormant) !== 0,
+    ownerPort: (flags & TableFlag.owner) !== 0 ? numberOf(found.get(TableAttr.owner)) : undefined,
+  };
+}
+
+/** A chain, its table's name, and whether it goes with the one rule that leads to it. */
 export function decodeChain(
   payload: Uint8Array,
-): { readonly table: string; readonly chain: NftChain } {
+): { readonly table: string; readonly chain: NftChain; readonly isOfOneRule: boolean } {
   const found = readAttributes(attributesOf(payload));
   const userData = found.get(ChainAttr.userData);
   const comment = userData && readComment(userData);
   const base = decodeBase(found);
   return {
     table: stringOf(found.get(ChainAttr.table)),
+    isOfOneRule: (numberOf(found.get(ChainAttr.flags)) & ChainFlag.binding) !== 0,
     chain: {
       name: stringOf(found.get(ChainAttr.name)),
       ...(base && { base }),
@@ -72,7 +82,12 @@ function decodeBase(found: ReadonlyMap<number, Uint8Array>): NftBaseChain | unde
 
 /** What a set's dump says: one of ours or somebody else's, or the set of a single rule. */
 export type ListedSet =
-  | { readonly kind: "named"; readonly set: NftSet }
+  | {
+    readonly kind: "named";
+    readonly set: NftSet;
+    /** How many elements it has, where the kernel tells. */
+    readonly count: number | undefined;
+  }
   | { readonly kind: "anonymous"; readonly name: string; readonly shape: AnonymousShape };
 
 /** An anonymous set but for its elements. */
@@ -89,7 +104,12 @@ export function decodeSet(payload: Uint8Array, family: NftFamily): ListedSet {
   const name = stringOf(found.get(SetAttr.name));
   const flags = numberOf(found.get(SetAttr.flags));
   if ((flags & SetFlag.anonymous) === 0) {
-    return { kind: "named", set: decodeNamedSet(found, { name, flags, family }) };
+    const count = found.get(SetAttr.count);
+    return {
+      kind: "named",
+      set: decodeNamedSet(found, { name, flags, family }),
+      count: count && readU32be(count),
+    };
   }
   return {
     kind: "anonymous",

@@ -4,7 +4,8 @@
  */
 import { assertNever } from "../../base/assert_never.ts";
 import { MessageFlag } from "../netlink/messages.ts";
-import { MessageWriter } from "../netlink/writer.ts";
+import type { MessageWriter } from "../netlink/writer.ts";
+import { BatchWriter, type FramedBatch } from "../nf_tables/batch_writer.ts";
 import { ElementEncoder } from "./encode_elements.ts";
 import { writeAnonymousElement, writeAnonymousSet, writeExpressions } from "./encode_rule.ts";
 import type { AnonymousSet, Expression } from "./expressions.ts";
@@ -21,8 +22,6 @@ import type {
 } from "./operations.ts";
 import { commentUserData, setUserData } from "./user_data.ts";
 import {
-  BATCH_GENMSG,
-  BatchAttr,
   ChainAttr,
   ElemListAttr,
   genmsg,
@@ -34,24 +33,9 @@ import {
   SetDescAttr,
   SetFlag,
   TableAttr,
+  TableFlag,
   TypeId,
-} from "./wire.ts";
-
-/** One message of the batch. */
-export interface BatchMessage {
-  /** Index into the operations; -1 for the batch's own begin and end. */
-  readonly operation: number;
-  /** Where the message starts in the bytes. */
-  readonly start: number;
-  /** Element messages: index of the first element in the operation. */
-  readonly firstElement?: number;
-}
-
-/** A batch ready to be sent in one piece. `messages[n]` has the sequence number n. */
-export interface EncodedBatch {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly messages: readonly BatchMessage[];
-}
+} from "../nf_tables/wire.ts";
 
 /** How to encode. */
 export interface EncodeOptions {
@@ -61,8 +45,6 @@ export interface EncodeOptions {
   readonly generation?: number;
 }
 
-/** nft's own default for sets that rules fill. */
-const DYNAMIC_SET_SIZE = 65535;
 const NF_ACCEPT = 1;
 const NF_DROP = 0;
 /** An element list has a 16-bit length; the longest element (two IPv6 keys, a chain, a comment) stays below the rest. */
@@ -75,7 +57,7 @@ export function encodeBatch(
   table: NftTable,
   operations: readonly NftOperation[],
   options: EncodeOptions,
-): EncodedBatch {
+): FramedBatch {
   const encoder = new BatchEncoder(table, { ...options, capacity: capacityFor(operations) });
   for (const [index, operation] of operations.entries()) encoder.add(operation, index);
   return encoder.finish();
@@ -95,29 +77,24 @@ class BatchEncoder {
   readonly #facts: FamilyFacts;
   readonly #genmsg: Uint8Array;
   readonly #options: EncodeOptions;
+  readonly #batch: BatchWriter;
   readonly #writer: MessageWriter;
-  readonly #messages: BatchMessage[] = [];
   readonly #added = new Map<string, NftSet>();
   readonly #elements = new Map<string, ElementEncoder>();
   #operation = -1;
   #setId = 0;
 
   constructor(table: NftTable, options: EncodeOptions & { readonly capacity: number }) {
-    this.#writer = new MessageWriter(options.capacity);
+    this.#batch = new BatchWriter(options);
+    this.#writer = this.#batch.writer;
     this.#table = table;
     this.#facts = familyFacts(table.family);
     this.#genmsg = genmsg(this.#facts.nfproto);
     this.#options = options;
-    this.#beginMessage({ type: Msg.batchBegin, flags: 0, genmsg: BATCH_GENMSG });
-    if (options.generation !== undefined) this.#writer.u32be(BatchAttr.genId, options.generation);
-    this.#writer.end();
   }
 
-  finish(): EncodedBatch {
-    this.#operation = -1;
-    this.#beginMessage({ type: Msg.batchEnd, flags: 0, genmsg: BATCH_GENMSG });
-    this.#writer.end();
-    return { bytes: this.#writer.bytes(), messages: this.#messages };
+  finish(): FramedBatch {
+    return this.#batch.finish();
   }
 
   add(operation: NftOperation, index: number): void {
@@ -126,7 +103,7 @@ class BatchEncoder {
       case "add-table":
         return this.#simple(Msg.newTable, MessageFlag.create, (writer) => {
           writer.string(TableAttr.name, this.#table.name);
-          writer.u32be(TableAttr.flags, 0);
+          writer.u32be(TableAttr.flags, operation.dormant ? TableFlag.dormant : 0);
         });
       case "delete-table":
         return this.#simple(Msg.delTable, 0, (writer) => {
@@ -161,28 +138,10 @@ class BatchEncoder {
     }
   }
 
-  #beginMessage(
-    { type, flags, genmsg, firstElement }: {
-      readonly type: number;
-      readonly flags: number;
-      readonly genmsg: Uint8Array;
-      readonly firstElement?: number;
-    },
-  ): void {
-    const sequence = this.#messages.length;
-    const start = this.#writer.length;
-    this.#messages.push(
-      firstElement === undefined
-        ? { operation: this.#operation, start }
-        : { operation: this.#operation, start, firstElement },
-    );
-    this.#writer.begin({ type, flags: flags | MessageFlag.request, sequence }, genmsg);
-  }
-
   #simple(type: number, flags: number, attributes: (writer: MessageWriter) => void): void {
-    this.#beginMessage({ type, flags, genmsg: this.#genmsg });
+    this.#batch.begin({ type, flags, genmsg: this.#genmsg, operation: this.#operation });
     attributes(this.#writer);
-    this.#writer.end();
+    this.#batch.end();
   }
 
   /** A message that needs no more than the table's name (always attribute 1) and the object's. */
@@ -287,14 +246,15 @@ class BatchEncoder {
     // An existing equal element is fine; one with other data is refused without NLM_F_EXCL too.
     const flags = type === Msg.newSetElem ? MessageFlag.create : 0;
     for (let index = 0; index < count;) {
-      this.#beginMessage({ type, flags, genmsg: this.#genmsg, firstElement: index });
+      const operation = this.#operation;
+      this.#batch.begin({ type, flags, genmsg: this.#genmsg, operation, firstElement: index });
       writer.string(ElemListAttr.table, this.#table.name);
       writer.string(ElemListAttr.set, set);
       if (setId !== undefined) writer.u32be(ElemListAttr.setId, setId);
       const list = writer.beginNested(ElemListAttr.elements);
       while (index < count && writer.length - list < ELEMENT_LIST_LIMIT) write(index++);
       writer.endNested(list);
-      writer.end();
+      this.#batch.end();
     }
   }
 
@@ -338,10 +298,8 @@ function writeSetShape(writer: MessageWriter, set: NftSet, facts: FamilyFacts): 
     writer.u32be(SetAttr.dataLength, value.bytes);
   }
   if (set.dynamicTimeoutSeconds !== undefined) {
+    // No size: the kernel would make room for all of it at once. It lets the set grow to 65,535.
     writer.u64be(SetAttr.timeout, BigInt(set.dynamicTimeoutSeconds) * 1000n);
-    const desc = writer.beginNested(SetAttr.desc);
-    writer.u32be(SetDescAttr.size, DYNAMIC_SET_SIZE);
-    writer.endNested(desc);
   } else if (isRangeConcat) {
     writeFieldLengths(writer, key.places.map(({ size }) => size));
   }

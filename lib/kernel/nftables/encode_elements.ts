@@ -10,7 +10,14 @@ import { increment } from "./bytes.ts";
 import { type FieldLayout, fieldLayout, writeFieldRanges, writeFields } from "./fields.ts";
 import type { NftElement, NftFamily, NftSet, NftVerdict } from "./operations.ts";
 import { commentUserData, openIntervalUserData } from "./user_data.ts";
-import { DataAttr, ElemAttr, ElemFlag, ListAttr, VerdictAttr, VerdictCode } from "./wire.ts";
+import {
+  DataAttr,
+  ElemAttr,
+  ElemFlag,
+  ListAttr,
+  VerdictAttr,
+  VerdictCode,
+} from "../nf_tables/wire.ts";
 
 /** Encodes elements of one set. */
 export class ElementEncoder {
@@ -51,6 +58,12 @@ export class ElementEncoder {
   }
 
   #write(writer: MessageWriter, element: NftElement, complete: boolean): void {
+    if (element.key.length === 0) {
+      const start = writer.beginNested(ListAttr.element);
+      writer.u32be(ElemAttr.flags, ElemFlag.catchAll);
+      if (complete) this.#writeRest(writer, element);
+      return writer.endNested(start);
+    }
     if (!this.#set.interval) {
       writeFields(this.#key, element.key, this.#first);
       const start = this.#begin(writer);
@@ -107,6 +120,9 @@ export class ElementEncoder {
 
   #writeRest(writer: MessageWriter, element: NftElement): void {
     this.#writeValue(writer, element);
+    if (element.timeoutSeconds !== undefined) {
+      writer.u64be(ElemAttr.timeout, BigInt(element.timeoutSeconds) * 1000n);
+    }
     this.#writeComment(writer, element);
   }
 

@@ -26,7 +26,7 @@ import {
   RANGE_NOT,
   RangeAttr,
   RejectAttr,
-} from "./expression_wire.ts";
+} from "../nf_tables/expression_wire.ts";
 import { anonymousSetUserData, openIntervalUserData } from "./user_data.ts";
 import {
   DataAttr,
@@ -37,14 +37,14 @@ import {
   SetDescAttr,
   SetFlag,
   TypeId,
-} from "./wire.ts";
+} from "../nf_tables/wire.ts";
 
 /** The placeholder that the kernel replaces by a name of its own. */
 const ANONYMOUS_SET = "__set%d";
 const ANONYMOUS_MAP = "__map%d";
 
 /** The name to write for a set that belongs to a rule. */
-export function anonymousSetName(set: AnonymousSet): string {
+function anonymousSetName(set: AnonymousSet): string {
   return set.isVerdictMap ? ANONYMOUS_MAP : ANONYMOUS_SET;
 }
 
@@ -120,6 +120,45 @@ function writeExpression(
   idOf: (set: AnonymousSet) => number,
 ): void {
   switch (expression.kind) {
+    case "lookup":
+      writeTarget(writer, expression.target, idOf);
+      writer.u32be(LookupAttr.from, expression.from);
+      if (expression.into !== undefined) writer.u32be(LookupAttr.into, expression.into);
+      if (expression.not) writer.u32be(LookupAttr.flags, LOOKUP_NOT);
+      return;
+    case "verdict": {
+      writer.u32be(ImmediateAttr.into, 0);
+      const data = writer.beginNested(ImmediateAttr.data);
+      writeVerdict(writer, expression.verdict);
+      writer.endNested(data);
+      return;
+    }
+    case "update-set":
+      writer.string(DynsetAttr.set, expression.set);
+      writer.u32be(DynsetAttr.op, DYNSET_UPDATE);
+      writer.u32be(DynsetAttr.key, expression.key);
+      if (expression.timeoutSeconds !== 0) {
+        writer.u64be(DynsetAttr.timeout, BigInt(expression.timeoutSeconds) * 1000n);
+      }
+      return;
+    case "dnat":
+    case "masq":
+    case "reject":
+      writeTerminal(writer, expression);
+      return;
+    default:
+      writeRegisters(writer, expression);
+  }
+}
+
+/** What only fills, compares and changes registers. */
+type RegisterExpression = Exclude<
+  Expression,
+  { kind: "lookup" | "verdict" | "update-set" | "dnat" | "masq" | "reject" }
+>;
+
+function writeRegisters(writer: MessageWriter, expression: RegisterExpression): void {
+  switch (expression.kind) {
     case "payload":
       writer.u32be(PayloadAttr.into, expression.into);
       writer.u32be(PayloadAttr.base, PayloadBase[expression.base]);
@@ -147,7 +186,7 @@ function writeExpression(
       writer.u32be(NumgenAttr.into, expression.into);
       writer.u32be(NumgenAttr.modulus, expression.modulus);
       writer.u32be(NumgenAttr.type, NUMGEN_RANDOM);
-      writer.u32be(NumgenAttr.offset, 0);
+      writer.u32be(NumgenAttr.offset, expression.offset);
       return;
     case "cmp":
       writer.u32be(CmpAttr.from, expression.from);
@@ -167,33 +206,12 @@ function writeExpression(
       writeData(writer, { type: BitwiseAttr.mask, data: expression.mask });
       writeData(writer, { type: BitwiseAttr.xor, data: expression.xor });
       return;
-    case "lookup":
-      writeTarget(writer, expression.target, idOf);
-      writer.u32be(LookupAttr.from, expression.from);
-      if (expression.into !== undefined) writer.u32be(LookupAttr.into, expression.into);
-      if (expression.not) writer.u32be(LookupAttr.flags, LOOKUP_NOT);
-      return;
     case "immediate":
       writer.u32be(ImmediateAttr.into, expression.into);
       writeData(writer, { type: ImmediateAttr.data, data: expression.data });
       return;
-    case "verdict": {
-      writer.u32be(ImmediateAttr.into, 0);
-      const data = writer.beginNested(ImmediateAttr.data);
-      writeVerdict(writer, expression.verdict);
-      writer.endNested(data);
-      return;
-    }
-    case "update-set":
-      writer.string(DynsetAttr.set, expression.set);
-      writer.u32be(DynsetAttr.op, DYNSET_UPDATE);
-      writer.u32be(DynsetAttr.key, expression.key);
-      if (expression.timeoutSeconds !== 0) {
-        writer.u64be(DynsetAttr.timeout, BigInt(expression.timeoutSeconds) * 1000n);
-      }
-      return;
     default:
-      writeTerminal(writer, expression);
+      assertNever(expression);
   }
 }
 

@@ -60,7 +60,12 @@ export type Expression =
   | { readonly kind: "meta-set"; readonly key: number; readonly from: Register }
   | { readonly kind: "ct"; readonly key: number; readonly into: Register }
   | { readonly kind: "fib"; readonly flags: number; readonly into: Register }
-  | { readonly kind: "numgen"; readonly modulus: number; readonly into: Register }
+  | {
+    readonly kind: "numgen";
+    readonly modulus: number;
+    readonly offset: number;
+    readonly into: Register;
+  }
   | {
     readonly kind: "cmp";
     readonly op: number;

@@ -5,21 +5,22 @@
  */
 import { Errno } from "../errno.ts";
 import { encodeBatch } from "./encode.ts";
-import { differenceOf } from "./elements.ts";
-import { describeOperation, failureText, NftablesError } from "./errors.ts";
+import { differenceOf } from "./element_identity.ts";
+import { describeOperation } from "./describe_operation.ts";
+import { failureText, NfTablesError } from "../nf_tables/errors.ts";
 import { expressionsKey } from "./expressions.ts";
 import { type FakeRefusal, FakeTable, type Undo } from "./fake_table.ts";
 import { lowerRule } from "./lower_rule.ts";
 import type {
   CommitOptions,
-  CommitReceipt,
-  CommitSeries,
   Nftables,
   NftElementDifference,
-  NftFailure,
+  NftElements,
   NftListedRule,
   NftTableListing,
 } from "./nftables.ts";
+import type { CommitReceipt, CommitSeries } from "../nf_tables/transport.ts";
+import type { BatchFailure } from "../nf_tables/errors.ts";
 import type { NftElement, NftOperation, NftRule, NftSet, NftTable } from "./operations.ts";
 import { chainBody, elementText, ruleText, setBody, setKind } from "./text.ts";
 
@@ -36,11 +37,17 @@ export type FakeFault = (operation: NftOperation, table: NftTable) => number | u
 export interface FakeNftablesOptions {
   /** Before Linux 6.2: a chain stays in use until the batch that deletes the last element to it is committed. */
   readonly holdsChainsUntilCommit?: boolean;
+  /** Bytes that its socket takes at once; any number by default. */
+  readonly largestBatch?: number;
+  /** As newer kernels, a set says how many elements it has; true by default. */
+  readonly tellsCounts?: boolean;
 }
 
 /** An `Nftables` that behaves. */
 export class FakeNftables implements Nftables {
+  readonly largestBatch: number;
   readonly #holdsChains: boolean;
+  readonly #tellsCounts: boolean;
   readonly #tables = new Map<string, { readonly table: NftTable; readonly state: FakeTable }>();
   readonly #commits: FakeCommit[] = [];
   readonly #stopped = new WeakSet<CommitSeries>();
@@ -48,9 +55,12 @@ export class FakeNftables implements Nftables {
   #handle = 0n;
   #fault: FakeFault = () => undefined;
   #nextBatchErrno = 0;
+  #ownerPort: number | undefined;
 
-  constructor({ holdsChainsUntilCommit = false }: FakeNftablesOptions = {}) {
-    this.#holdsChains = holdsChainsUntilCommit;
+  constructor(options: FakeNftablesOptions = {}) {
+    this.#holdsChains = options.holdsChainsUntilCommit ?? false;
+    this.#tellsCounts = options.tellsCounts ?? true;
+    this.largestBatch = options.largestBatch ?? Infinity;
   }
 
   /** The applied batches, oldest first. */
@@ -66,6 +76,13 @@ export class FakeNftables implements Nftables {
   /** The next batch fails as a whole: ENOBUFS, EINTR, EPERM, … */
   failNextBatch(errno: number): void {
     this.#nextBatchErrno = errno;
+  }
+
+  /** From now on the tables belong to the socket with this port, and every change is refused; or to nobody again. */
+  giveTo(ownerPort: number | undefined): void {
+    this.#ownerPort = ownerPort;
+    this.#generation++;
+    this.refuse(() => ownerPort === undefined ? undefined : Errno.EPERM);
   }
 
   /** A change of somebody else that does not touch our tables. */
@@ -107,7 +124,8 @@ export class FakeNftables implements Nftables {
     const setOf = this.#setLookup(table, operations);
     // What cannot be encoded must not pass here either. Elements of missing sets are refused below.
     const known = operations.filter((each) => !("elements" in each) || setOf(each.set));
-    encodeBatch(table, known, { setOf });
+    const { bytes } = encodeBatch(table, known, { setOf });
+    if (bytes.length > this.largestBatch) this.#nextBatchErrno ||= Errno.EMSGSIZE;
     this.#failAsAWhole(table, options.generation);
     const failures = this.#apply(table, operations);
     if (failures.length === 0) {
@@ -115,7 +133,7 @@ export class FakeNftables implements Nftables {
       this.#commits.push({ table, operations });
       return { before, after: this.#generation };
     }
-    throw new NftablesError(failures, (failure) => {
+    throw new NfTablesError(failures, (failure) => {
       const operation = operations[failure.operation];
       return `${describeOperation(operation, { ...failure, setOf })} in ${placeOf(table)}`;
     });
@@ -126,8 +144,15 @@ export class FakeNftables implements Nftables {
     if (!state) return Promise.resolve(undefined);
     const chains = [...state.chains.values()];
     return Promise.resolve({
+      isDormant: state.isDormant,
+      ownerPort: this.#ownerPort,
       chains: chains.map(({ chain }) => chain),
       sets: [...state.sets.values()].map(({ set }) => set),
+      counts: new Map(
+        this.#tellsCounts
+          ? [...state.sets.values()].map(({ elements, set }) => [set.name, countOf(elements)])
+          : [],
+      ),
       rules: chains.flatMap(({ rules }) =>
         rules.map(({ handle, rule }) => listedRule(table, handle, rule))
       ),
@@ -139,16 +164,35 @@ export class FakeNftables implements Nftables {
     if (found) return Promise.resolve([...found.elements.values()]);
     const failure = { operation: -1, errno: Errno.ENOENT, message: failureText(Errno.ENOENT, {}) };
     const describe = () => `list elements of "${set.name}" in ${placeOf(table)}`;
-    return Promise.reject(new NftablesError([failure], describe));
+    return Promise.reject(new NfTablesError([failure], describe));
   }
 
   async compareElements(
     table: NftTable,
     set: NftSet,
-    desired: readonly NftElement[] | Promise<readonly NftElement[]>,
+    desired: NftElements | Promise<NftElements>,
   ): Promise<NftElementDifference> {
     const [listed, wanted] = await Promise.all([this.listElements(table, set), desired]);
-    return differenceOf(listed, wanted);
+    return differenceOf(listed, [...wanted]);
+  }
+
+  async holdsElements(
+    table: NftTable,
+    set: NftSet,
+    elements: readonly NftElement[],
+  ): Promise<boolean> {
+    if (!this.#state(table)?.sets.has(set.name)) return false;
+    const { missing } = differenceOf(await this.listElements(table, set), elements);
+    return missing.length === 0;
+  }
+
+  async hasCatchAll(table: NftTable, set: NftSet): Promise<boolean> {
+    return (await this.listElements(table, set)).some(({ key }) => key.length === 0);
+  }
+
+  findChains(table: NftTable, names: readonly string[]): Promise<readonly string[]> {
+    const chains = this.#state(table)?.chains;
+    return Promise.resolve(names.filter((name) => chains?.has(name)));
   }
 
   listTables(): Promise<readonly NftTable[]> {
@@ -185,13 +229,13 @@ export class FakeNftables implements Nftables {
     this.#nextBatchErrno = 0;
     if (errno === 0) return;
     const failure = { operation: -1, errno, message: failureText(errno, {}) };
-    throw new NftablesError([failure], () => `change ${placeOf(table)}`);
+    throw new NfTablesError([failure], () => `change ${placeOf(table)}`);
   }
 
   /** Goes on behind a refused operation as the kernel does, and undoes everything if there was one. */
-  #apply(table: NftTable, operations: readonly NftOperation[]): NftFailure[] {
+  #apply(table: NftTable, operations: readonly NftOperation[]): BatchFailure[] {
     const undo: Undo = [];
-    const failures: NftFailure[] = [];
+    const failures: BatchFailure[] = [];
     this.#state(table)?.beginBatch();
     try {
       for (const [index, operation] of operations.entries()) {
@@ -211,7 +255,10 @@ export class FakeNftables implements Nftables {
     const key = keyOf(table);
     const existing = this.#tables.get(key);
     if (operation.kind === "add-table") {
-      if (existing) return undefined;
+      if (existing) {
+        existing.state.setDormant(operation.dormant === true, undo);
+        return undefined;
+      }
       this.#tables.set(key, { table, state: new FakeTable(table, () => ++this.#handle) });
       undo.push(() => this.#tables.delete(key));
       return undefined;
@@ -232,11 +279,16 @@ function keyOf(table: NftTable): string {
   return `${table.family} ${table.name}`;
 }
 
+/** As the kernel counts. */
+function countOf(elements: ReadonlyMap<string, NftElement>): number {
+  return elements.values().filter(({ key }) => key.length > 0).toArray().length;
+}
+
 function placeOf(table: NftTable): string {
   return `table "${keyOf(table)}"`;
 }
 
-function failureOf(operation: number, { errno, element }: FakeRefusal): NftFailure {
+function failureOf(operation: number, { errno, element }: FakeRefusal): BatchFailure {
   const message = failureText(errno, {});
   return { operation, ...(element !== undefined && { element }), errno, message };
 }
@@ -257,6 +309,7 @@ function listedRule(table: NftTable, handle: bigint, rule: NftRule): NftListedRu
 
 function dumpTable(table: NftTable, state: FakeTable): string {
   const lines = [`table ${table.family} ${table.name} {`];
+  if (state.isDormant) lines.push("  flags dormant");
   for (const [name, { set, elements }] of sorted(state.sets)) {
     const list = [...elements.values()].map(elementText).sort();
     const body = list.length === 0 ? "" : ` elements = { ${list.join(", ")} }`;

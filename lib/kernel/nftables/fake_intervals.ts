@@ -1,7 +1,7 @@
 /** Which intervals the kernel refuses beside those that a set holds already. */
 import { Errno } from "../errno.ts";
 import { compareBytes } from "./bytes.ts";
-import { elementKey } from "./elements.ts";
+import { elementKey } from "./element_identity.ts";
 import { type FieldLayout, fieldLayout, writeFieldRanges } from "./fields.ts";
 import type { NftElement, NftFamily, NftField, NftSet } from "./operations.ts";
 
@@ -25,9 +25,11 @@ export function overlapErrno(
   { set, family, elements }: FakeIntervals,
   element: NftElement,
 ): number {
+  if (element.key.length === 0) return 0;
   const layout = fieldLayout(set.key, family);
   const added = boxOf(layout, element.key);
   for (const { key } of elements.values()) {
+    if (key.length === 0) continue;
     const box = boxOf(layout, key);
     const overlaps = set.key.length === 1
       ? compareBytes(added.first, box.last) <= 0 && compareBytes(box.first, added.last) <= 0
@@ -46,10 +48,12 @@ export function keyToDelete(
   element: NftElement,
 ): string | undefined {
   const exact = elementKey(element);
-  if (elements.has(exact) || set.key.length === 1) return exact;
+  const isExact = elements.has(exact) || set.key.length === 1 || element.key.length === 0;
+  if (isExact) return exact;
   const layout = fieldLayout(set.key, family);
   const { first } = boxOf(layout, element.key);
   for (const [key, other] of elements) {
+    if (other.key.length === 0) continue;
     if (holds(layout, boxOf(layout, other.key), first)) return key;
   }
   return undefined;

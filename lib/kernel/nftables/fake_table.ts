@@ -1,7 +1,7 @@
 /** One table in memory, for the fake: applies single operations or says why the kernel would not. */
 import { Errno } from "../errno.ts";
 import { deepEqual } from "../../base/deep_equal.ts";
-import { elementKey } from "./elements.ts";
+import { elementKey } from "./element_identity.ts";
 import { keyToDelete, overlapErrno } from "./fake_intervals.ts";
 import { lowerRule } from "./lower_rule.ts";
 import type {
@@ -19,13 +19,13 @@ import { selectorType } from "./selectors.ts";
 import { elementText } from "./text.ts";
 
 /** A chain with its rules. */
-export interface FakeChain {
+interface FakeChain {
   chain: NftChain;
   rules: { readonly handle: bigint; readonly rule: NftRule }[];
 }
 
 /** A set with its elements by key. */
-export interface FakeSet {
+interface FakeSet {
   readonly set: NftSet;
   readonly elements: Map<string, NftElement>;
 }
@@ -49,6 +49,7 @@ export class FakeTable {
   readonly #chainUses = new Map<string, number>();
   readonly #setUses = new Map<string, number>();
   readonly #table: NftTable;
+  #isDormant = false;
   readonly #nextHandle: () => bigint;
   /** Chains that elements led to which this batch deleted. */
   readonly #leftThisBatch = new Set<string>();
@@ -56,6 +57,18 @@ export class FakeTable {
   constructor(table: NftTable, nextHandle: () => bigint) {
     this.#table = table;
     this.#nextHandle = nextHandle;
+  }
+
+  /** Nothing of it has an effect. */
+  get isDormant(): boolean {
+    return this.#isDormant;
+  }
+
+  /** Sends it to sleep or wakes it. */
+  setDormant(isDormant: boolean, undo: Undo): void {
+    const before = this.#isDormant;
+    this.#isDormant = isDormant;
+    undo.push(() => this.#isDormant = before);
   }
 
   /** A new batch begins: what the last one deleted is gone for good. */
@@ -256,7 +269,7 @@ function references(
       lookups.push({ set: statement.map, select: statement.select, yields: "destination" });
     }
     if (statement.kind === "update-set") {
-      lookups.push({ set: statement.set, select: [statement.select], yields: "nothing" });
+      lookups.push({ set: statement.set, select: statement.select, yields: "nothing" });
     }
   }
   return { chains, lookups };

@@ -1,6 +1,6 @@
 /** What differs between IPv4 and IPv6 on the wire. */
 import type { NftFamily } from "./operations.ts";
-import { TypeId } from "./wire.ts";
+import { TypeId } from "../nf_tables/wire.ts";
 
 /** Facts about one address family. */
 export interface FamilyFacts {

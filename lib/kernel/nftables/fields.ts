@@ -5,7 +5,7 @@
 import { prefixLengthOf, readAddress, writeAddress, writeAddressRange } from "./addresses.ts";
 import { familyFacts } from "./family.ts";
 import type { NftFamily, NftField, NftFieldType } from "./operations.ts";
-import { TypeId } from "./wire.ts";
+import { TypeId } from "../nf_tables/wire.ts";
 
 /** One field's place. */
 interface FieldPlace {

@@ -37,7 +37,7 @@ export function lowerRule(rule: NftRule, family: NftFamily): readonly Expression
 }
 
 /** Whether the statement lets TCP through and nothing else. */
-export function matchesTcpOnly(statement: NftStatement): boolean {
+function matchesTcpOnly(statement: NftStatement): boolean {
   return statement.kind === "match" && !statement.not && statement.select.length === 1 &&
     statement.select[0] === "l4proto" && "values" in statement.in &&
     statement.in.values.length === 1 && statement.in.values[0] === "tcp";
@@ -80,7 +80,7 @@ function lowerStatement(statement: NftStatement, { facts, before }: Context): Ex
     case "random-verdict":
       return lowerRandomVerdict(statement.verdicts, facts.name);
     case "update-set":
-      return [...load([statement.select], facts), {
+      return [...load(statement.select, facts), {
         kind: "update-set",
         set: statement.set,
         key: 1,
@@ -158,7 +158,7 @@ function lowerRandomVerdict(verdicts: readonly NftVerdict[], family: NftFamily):
     elements,
   };
   return [
-    { kind: "numgen", modulus: verdicts.length, into: 1 },
+    { kind: "numgen", modulus: verdicts.length, offset: 0, into: 1 },
     { kind: "lookup", target: { kind: "anonymous", set }, from: 1, into: 0, not: false },
   ];
 }

@@ -1,61 +1,72 @@
 /** nf_tables by netlink: the real `Nftables`. */
 import { Errno } from "../errno.ts";
-import { hasErrno, NetlinkError } from "../netlink/errors.ts";
-import type { NetlinkAnswer } from "../netlink/messages.ts";
+import { hasErrno } from "../netlink/errors.ts";
 import { MessageWriter } from "../netlink/writer.ts";
-import { blame } from "./blame.ts";
+import { commitBatch } from "../nf_tables/commit.ts";
 import { decodeElements } from "./decode_elements.ts";
-import { anonymousSet, decodeChain, decodeRule, decodeSet, decodeTable } from "./decode_table.ts";
-import { DirectTransport } from "./direct_transport.ts";
-import { joinElementLists } from "./element_cursor.ts";
-import { differenceOf } from "./elements.ts";
-import { encodeBatch, type EncodedBatch } from "./encode.ts";
+import {
+  anonymousSet,
+  decodeChain,
+  decodeRule,
+  decodeSet,
+  decodeTable,
+  decodeTableState,
+} from "./decode_table.ts";
+import { DirectTransport } from "../nf_tables/direct_transport.ts";
+import { joinElementLists } from "../nf_tables/element_cursor.ts";
+import { differenceOf } from "./element_identity.ts";
+import { encodeBatch } from "./encode.ts";
 import { ElementEncoder } from "./encode_elements.ts";
-import { describeOperation, failureText, NftablesError } from "./errors.ts";
+import { describeOperation } from "./describe_operation.ts";
+import { failureText, NfTablesError } from "../nf_tables/errors.ts";
 import type { AnonymousSet } from "./expressions.ts";
 import { familyFacts } from "./family.ts";
-import { generationQuery, readGeneration } from "./generation.ts";
 import type {
   CommitOptions,
-  CommitReceipt,
-  CommitSeries,
   Nftables,
   NftElementDifference,
-  NftFailure,
+  NftElements,
   NftTableListing,
 } from "./nftables.ts";
+import type { CommitReceipt } from "../nf_tables/transport.ts";
+import type { BatchFailure } from "../nf_tables/errors.ts";
 import type { NftElement, NftOperation, NftSet, NftTable } from "./operations.ts";
 import { SetDefinitions } from "./set_definitions.ts";
-import type { NftQuery, NftTransport } from "./transport.ts";
-import { ElemListAttr, Msg, RuleAttr, SetAttr, TableAttr } from "./wire.ts";
-import { WorkerTransport } from "./worker_transport.ts";
+import type { LookUpResult, NfQuery, NfTransport } from "../nf_tables/transport.ts";
+import { ChainAttr, ElemListAttr, Msg, RuleAttr, SetAttr, TableAttr } from "../nf_tables/wire.ts";
+import { WorkerTransport } from "../nf_tables/worker_transport.ts";
 
 /** Busy neighbours move the generation all the time; after so many readings the last one has to do. */
 const MAX_READINGS = 5;
 
-/** nf_tables with its socket in a worker: for the program. Throws `NetlinkError` where the kernel refuses. */
+/**
+ * nf_tables with its socket in a worker of its own. For tests: a program has one worker for all, see
+ * `LinuxKernel`. Throws `NetlinkError` where the kernel refuses.
+ */
 export async function openNftables(): Promise<NetlinkNftables> {
   return new NetlinkNftables(await WorkerTransport.open());
 }
 
-/** nf_tables with its socket in this thread: for tools and tests. */
+/** nf_tables with its socket in this thread. For tests: the socket is in a namespace of theirs. */
 export function openNftablesInThread(): NetlinkNftables {
   return new NetlinkNftables(new DirectTransport());
 }
 
 /** Speaks to the kernel through a transport, which it owns. Calls may overlap; the kernel sees them in order. */
 export class NetlinkNftables implements Nftables, Disposable {
-  readonly #transport: NftTransport;
+  readonly #transport: NfTransport;
   readonly #sets = new SetDefinitions();
-  readonly #series = new WeakMap<CommitSeries, number>();
-  #lastSeries = 0;
 
-  constructor(transport: NftTransport) {
+  constructor(transport: NfTransport) {
     this.#transport = transport;
   }
 
+  get largestBatch(): number {
+    return this.#transport.largestBatch;
+  }
+
   async generation(): Promise<number> {
-    return readGeneration(await this.#queryGeneration(generationQuery));
+    return await this.#transport.generation();
   }
 
   async commit(
@@ -76,20 +87,13 @@ export class NetlinkNftables implements Nftables, Disposable {
     });
     // At once, since the next batch may be encoded before this one is acknowledged.
     this.#sets.committed(table, operations);
+    const describe = describer({ table, operations, setOf });
     try {
-      const result = await this.#transport.commit(batch.bytes, series && this.#numberOf(series));
-      if (result.kind === "applied") return result.receipt;
-      if (result.kind === "skipped") throw skipped(table);
-      const { bytes, refusals } = result;
-      const failures = refusals.map((refusal) => failureOf(refusal, { ...batch, bytes }));
-      throw refused({ table, operations, failures, setOf });
+      const options = { describe, ...(series && { series }) };
+      return (await commitBatch(this.#transport, batch, options)).receipt;
     } catch (error) {
       this.#sets.forget(table);
-      if (!hasErrno(error, Errno.EMSGSIZE)) throw error;
-      // The socket did not take the batch: as good as a refusal, and a smaller one may pass.
-      const { errno } = error;
-      const failures = [{ operation: -1, errno, message: failureText(errno, {}) }];
-      throw refused({ table, operations, failures, setOf });
+      throw error;
     }
   }
 
@@ -109,20 +113,43 @@ export class NetlinkNftables implements Nftables, Disposable {
   async compareElements(
     table: NftTable,
     set: NftSet,
-    desired: readonly NftElement[] | Promise<readonly NftElement[]>,
+    desired: NftElements | Promise<NftElements>,
   ): Promise<NftElementDifference> {
     if (set.interval && set.key.length === 1) {
       const [listed, wanted] = await Promise.all([this.listElements(table, set), desired]);
-      return differenceOf(listed, wanted);
+      return differenceOf(listed, [...wanted]);
     }
     const encoded = async () => encodeElementList(table, set, await desired);
     const query = elementQuery(table, set.name);
     const { missing, extra } = await this.#transport.compare(query, encoded());
-    const wanted = missing.length > 0 ? await desired : [];
+    const wanted = missing.length > 0 ? [...await desired] : [];
     return {
       missing: Array.from(missing, (index) => wanted[index]),
       extra: decodeElements(extra, set, table.family),
     };
+  }
+
+  async holdsElements(
+    table: NftTable,
+    set: NftSet,
+    elements: readonly NftElement[],
+  ): Promise<boolean> {
+    if (elements.length === 0) return true;
+    const list = encodeElementList(table, set, elements);
+    return await this.#lookUp(table, set, list) === "same";
+  }
+
+  async hasCatchAll(table: NftTable, set: NftSet): Promise<boolean> {
+    try {
+      const encoder = new ElementEncoder(set, table.family);
+      const writer = new MessageWriter();
+      encoder.remove(writer, { key: [] });
+      return await this.#lookUp(table, set, writer.bytes()) !== "missing";
+    } catch (error) {
+      // Before Linux 5.13 every element has a key.
+      if (hasErrno(error, Errno.EINVAL)) return false;
+      throw error;
+    }
   }
 
   async listTables(): Promise<readonly NftTable[]> {
@@ -136,6 +163,21 @@ export class NetlinkNftables implements Nftables, Disposable {
     return payloads.map(decodeTable).filter((table) => table !== undefined);
   }
 
+  async findChains(table: NftTable, names: readonly string[]): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const name of names) {
+      const answers = await this.#unlessMissing({
+        op: `look for chain "${name}" in table "${table.family} ${table.name}"`,
+        type: Msg.getChain,
+        nfproto: familyFacts(table.family).nfproto,
+        names: [[ChainAttr.table, table.name], [ChainAttr.name, name]],
+        dump: false,
+      });
+      if (answers.length > 0) found.push(name);
+    }
+    return found;
+  }
+
   close(): void {
     this.#transport.close();
   }
@@ -144,10 +186,17 @@ export class NetlinkNftables implements Nftables, Disposable {
     this.close();
   }
 
-  #numberOf(series: CommitSeries): number {
-    const known = this.#series.get(series) ?? ++this.#lastSeries;
-    this.#series.set(series, known);
-    return known;
+  #lookUp(
+    table: NftTable,
+    set: NftSet,
+    elements: Uint8Array<ArrayBuffer>,
+  ): Promise<LookUpResult> {
+    const query = {
+      ...elementQuery(table, set.name),
+      op: `look for elements of "${set.name}" in table "${table.family} ${table.name}"`,
+      dump: false,
+    };
+    return this.#transport.lookUp(query, elements);
   }
 
   #setLookup(table: NftTable): SetLookup {
@@ -166,7 +215,7 @@ export class NetlinkNftables implements Nftables, Disposable {
       if (!set) {
         const message = failureText(Errno.ENOENT, {});
         const failures = [{ operation, errno: Errno.ENOENT, message }];
-        throw refused({ table, operations, failures, setOf });
+        throw new NfTablesError(failures, describer({ table, operations, setOf }));
       }
       this.#sets.learn(table, [set]);
     }
@@ -194,7 +243,8 @@ export class NetlinkNftables implements Nftables, Disposable {
       names: [[TableAttr.name, table.name]],
       dump: false,
     });
-    if (found.length === 0) return undefined;
+    const [header] = found;
+    if (!header) return undefined;
     const ask = (what: string, type: number, attribute: number) =>
       this.#transport.query({
         op: about(what),
@@ -205,7 +255,8 @@ export class NetlinkNftables implements Nftables, Disposable {
       });
     // The kernel does not filter chains by their table.
     const chains = (await ask("chains", Msg.getChain, TableAttr.name)).map(decodeChain)
-      .filter((each) => each.table === table.name).map(({ chain }) => chain);
+      .filter((each) => each.table === table.name && !each.isOfOneRule)
+      .map(({ chain }) => chain);
     const sets = (await ask("sets", Msg.getSet, SetAttr.table))
       .map((payload) => decodeSet(payload, table.family));
     const anonymous = new Map<string, AnonymousSet>();
@@ -216,27 +267,17 @@ export class NetlinkNftables implements Nftables, Disposable {
     }
     const rules = (await ask("rules", Msg.getRule, RuleAttr.table))
       .map((payload) => decodeRule(payload, table.family, anonymous));
-    const named = sets.flatMap((each) => each.kind === "named" ? [each.set] : []);
+    const named = sets.flatMap((each) => each.kind === "named" ? [each] : []);
+    const definitions = named.map(({ set }) => set);
     this.#sets.forget(table);
-    this.#sets.learn(table, named);
-    return { chains, sets: named, rules };
+    this.#sets.learn(table, definitions);
+    const counts = new Map(
+      named.flatMap(({ count, set }) => count === undefined ? [] : [[set.name, count] as const]),
+    );
+    return { ...decodeTableState(header), chains, sets: definitions, counts, rules };
   }
 
-  /** Without nf_tables the kernel calls the question invalid, which no other answer to it is. */
-  async #queryGeneration(query: NftQuery): Promise<readonly Uint8Array[]> {
-    try {
-      return await this.#transport.query(query);
-    } catch (error) {
-      if (!hasErrno(error, Errno.EINVAL)) throw error;
-      throw new NetlinkError({
-        op: query.op,
-        errno: Errno.EOPNOTSUPP,
-        hint: "this kernel lacks nf_tables or its module is not loaded",
-      });
-    }
-  }
-
-  async #unlessMissing(query: NftQuery): Promise<readonly Uint8Array[]> {
+  async #unlessMissing(query: NfQuery): Promise<readonly Uint8Array[]> {
     try {
       return await this.#transport.query(query);
     } catch (error) {
@@ -266,30 +307,24 @@ function unknownSets(
   return unknown;
 }
 
-function skipped({ family, name }: NftTable): Error {
-  return new Error(
-    `Cannot change table "${family} ${name}": a batch that this one builds on was refused`,
-  );
-}
-
-function refused({ table, operations, failures, setOf }: {
+/** Says what an operation of a batch, or for -1 the whole batch, does to which table. */
+function describer({ table, operations, setOf }: {
   readonly table: NftTable;
   readonly operations: readonly NftOperation[];
-  readonly failures: readonly NftFailure[];
   readonly setOf: SetLookup;
-}): NftablesError {
+}): (failure: BatchFailure) => string {
   const place = `table "${table.family} ${table.name}"`;
-  return new NftablesError(failures, (failure) => {
+  return (failure) => {
     const operation = operations[failure.operation];
     if (!operation) return `change ${place}`;
     const description = describeOperation(operation, { ...failure, setOf });
     return operation.kind === "add-table" || operation.kind === "delete-table"
       ? `${description} "${table.family} ${table.name}"`
       : `${description} in ${place}`;
-  });
+  };
 }
 
-function elementQuery(table: NftTable, set: string): NftQuery {
+function elementQuery(table: NftTable, set: string): NfQuery {
   return {
     op: `list elements of "${set}" in table "${table.family} ${table.name}"`,
     type: Msg.getSetElem,
@@ -303,25 +338,10 @@ function elementQuery(table: NftTable, set: string): NftQuery {
 function encodeElementList(
   table: NftTable,
   set: NftSet,
-  elements: readonly NftElement[],
+  elements: NftElements,
 ): Uint8Array<ArrayBuffer> {
   const encoder = new ElementEncoder(set, table.family);
   const writer = new MessageWriter(1024 + elements.length * encoder.typicalBytes);
   for (const element of elements) encoder.add(writer, element);
   return writer.bytes();
-}
-
-function failureOf(refusal: NetlinkAnswer, batch: EncodedBatch): NftFailure {
-  const { errno, kernelMessage, offset, sequence } = refusal;
-  const message = batch.messages[sequence];
-  const { element, expression } = message ? blame(batch.bytes, message, offset) : {};
-  return {
-    operation: message?.operation ?? -1,
-    ...(element !== undefined && { element }),
-    errno,
-    message: failureText(errno, {
-      ...(kernelMessage !== undefined && { kernelMessage }),
-      ...(expression !== undefined && { expression }),
-    }),
-  };
 }

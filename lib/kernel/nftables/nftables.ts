@@ -1,4 +1,5 @@
 /** Access to nf_tables as the rest of the program sees it; netlink and the fake implement it. */
+import type { CommitReceipt, CommitSeries } from "../nf_tables/transport.ts";
 import type {
   NftChain,
   NftElement,
@@ -8,11 +9,17 @@ import type {
   NftTable,
 } from "./operations.ts";
 
-/** The table without its elements. Objects are in the kernel's order; rules in the order of their chain. */
+/** The table without its elements, and without chains that belong to a single rule. Objects are in the kernel's order; rules in the order of their chain. */
 export interface NftTableListing {
+  /** Nothing of it has an effect: somebody gave it the flag `dormant`. */
+  readonly isDormant: boolean;
+  /** The netlink port of the only socket that may change it; undefined where everybody may. */
+  readonly ownerPort: number | undefined;
   readonly chains: readonly NftChain[];
   readonly sets: readonly NftSet[];
-  /** Decoded where they use our language; `undefined` statements mean a rule that somebody else wrote. */
+  /** How many elements each set has, by name; empty where the kernel does not tell (6.18 does). */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Rules of anybody; one that is not in our language matches none of ours. */
   readonly rules: readonly NftListedRule[];
 }
 
@@ -21,6 +28,11 @@ export interface NftListedRule {
   readonly handle: bigint;
   /** Whether this rule does exactly what `rule` says. */
   matches(rule: NftRule): boolean;
+}
+
+/** Elements one after the other: a list, or what makes each of them when it is asked for. Can be walked again. */
+export interface NftElements extends Iterable<NftElement> {
+  readonly length: number;
 }
 
 /** An element with the right key and another value (or comment) is in both lists. */
@@ -40,25 +52,15 @@ export interface CommitOptions {
 }
 
 /**
- * Batches that build on each other: with it the next can be handed over while the kernel works on one.
- * An object of this class stands for one series.
- */
-export class CommitSeries {
-  readonly name = "series";
-}
-
-/** The ruleset's generation just before a batch and just after it: more than one apart where others wrote. */
-export interface CommitReceipt {
-  readonly before: number;
-  readonly after: number;
-}
-
-/**
- * `commit` is one atomic batch: all or nothing. It throws `NftablesError`, which names each failed
- * operation by its index. An empty list writes nothing and
- * gives no receipt.
+ * `commit` is one atomic batch: all or nothing. It throws `NfTablesError`, which names each failed
+ * operation by its index. An empty list writes nothing and gives no receipt.
  */
 export interface Nftables {
+  /**
+   * How many bytes the socket takes at once; Infinity where this program has the right to make its
+   * buffer as large as it needs. A larger batch is refused as a whole, with EMSGSIZE.
+   */
+  readonly largestBatch: number;
   /**
    * The ruleset's generation now: moves with every committed change of anybody in this network
    * namespace. Does not wait for commits that are under way.
@@ -81,18 +83,19 @@ export interface Nftables {
   compareElements(
     table: NftTable,
     set: NftSet,
-    desired: readonly NftElement[] | Promise<readonly NftElement[]>,
+    desired: NftElements | Promise<NftElements>,
   ): Promise<NftElementDifference>;
+  /**
+   * Whether the set has all of these elements as they are here, and none of their keys says anything
+   * else. Costs what they cost, however large the set is.
+   */
+  holdsElements(table: NftTable, set: NftSet, elements: readonly NftElement[]): Promise<boolean>;
+  /** Whether the set has an element for every key that it has no other for. */
+  hasCatchAll(table: NftTable, set: NftSet): Promise<boolean>;
   listTables(): Promise<readonly NftTable[]>;
-}
-
-/** One operation that the kernel refused. */
-export interface NftFailure {
-  /** Index into the operations, or -1 for the batch as a whole. */
-  readonly operation: number;
-  /** For element operations: which element, where the kernel tells. */
-  readonly element?: number;
-  readonly errno: number;
-  /** The kernel's own words (extended ack), or the errno's name. */
-  readonly message: string;
+  /**
+   * Which of these chains the table has, in the order of the names; none where there is no such table.
+   * One question for each name, however many chains there are.
+   */
+  findChains(table: NftTable, names: readonly string[]): Promise<readonly string[]>;
 }

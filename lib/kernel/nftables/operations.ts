@@ -40,9 +40,12 @@ export interface NftSet {
 }
 
 export interface NftElement {
+  /** Empty: the catch-all element, which is found where no other is. */
   readonly key: readonly NftField[];
   readonly value?: NftVerdict | readonly NftField[];
   readonly comment?: string;
+  /** In a set that rules fill: gone after this time instead of the set's own. Not told by listings. */
+  readonly timeoutSeconds?: number;
 }
 
 export type NftHook = "prerouting" | "input" | "forward" | "output" | "postrouting";
@@ -69,11 +72,13 @@ export type NftSelector =
   | "daddr"
   | "l4proto"
   | "dport"
-  | { readonly numgenModulus: number };
+  | { readonly numgenModulus: number }
+  /** Always this number. It is said as `numgen random mod 1 offset N`: nft knows no other constant in a key. */
+  | { readonly constant: number };
 
 /**
  * What a rule compares with: a named set, or literal values (an anonymous set when there are several)
- * for a single selector that is not `numgenModulus`. Overlapping and adjacent CIDRs are merged.
+ * for a single selector of a packet's field. Overlapping and adjacent CIDRs are merged.
  */
 export type NftOperand = { readonly set: string } | { readonly values: readonly NftField[] };
 
@@ -101,11 +106,11 @@ export type NftStatement =
   | { readonly kind: "vmap"; readonly select: readonly NftSelector[]; readonly map: string }
   /** Verdict chosen at random: an anonymous map from `numgen random mod N`. */
   | { readonly kind: "random-verdict"; readonly verdicts: readonly NftVerdict[] }
-  /** Adds or refreshes the source address in a dynamic set, for this time instead of the set's own. */
+  /** Adds or refreshes an element of a dynamic set, for this time instead of the set's own. */
   | {
     readonly kind: "update-set";
     readonly set: string;
-    readonly select: "saddr";
+    readonly select: readonly NftSelector[];
     readonly timeoutSeconds?: number;
   }
   | { readonly kind: "dnat"; readonly address: string; readonly port: number }
@@ -124,7 +129,8 @@ export interface NftRule {
 
 /** One change. Deletions name things that exist; additions are refused by the kernel when other data is there. */
 export type NftOperation =
-  | { readonly kind: "add-table" }
+  /** A table that is there is woken, or with `dormant` sent to sleep: its hooks are not called. */
+  | { readonly kind: "add-table"; readonly dormant?: true }
   | { readonly kind: "delete-table" }
   | { readonly kind: "add-chain"; readonly chain: NftChain }
   | { readonly kind: "flush-chain"; readonly chain: string }

@@ -47,7 +47,9 @@ export function loadOne(
     case "dport":
       return { kind: "payload", ...TRANSPORT_DPORT, into };
     default:
-      return { kind: "numgen", modulus: selector.numgenModulus, into };
+      return "constant" in selector
+        ? { kind: "numgen", modulus: 1, offset: selector.constant, into }
+        : { kind: "numgen", modulus: selector.numgenModulus, offset: 0, into };
   }
 }
 

@@ -23,7 +23,11 @@ import type {
 import { selectorType } from "./selectors.ts";
 import { needsTypeof, typeofModulus } from "./user_data.ts";
 
-/** One line for each operation (element lists of any length on one line each), a newline at the end. */
+/**
+ * For tests: what `nft` itself must load to the same rules.
+ *
+ * One line for each operation (element lists of any length on one line each), a newline at the end.
+ */
 export function nftText(table: NftTable, operations: readonly NftOperation[]): string {
   return operations.map((operation) => `${operationText(table, operation)}\n`).join("");
 }
@@ -33,7 +37,7 @@ export function operationText(table: NftTable, operation: NftOperation): string 
   const place = `${table.family} ${table.name}`;
   switch (operation.kind) {
     case "add-table":
-      return `add table ${place}`;
+      return `add table ${place}${operation.dormant ? " { flags dormant ; }" : ""}`;
     case "delete-table":
       return `delete table ${place}`;
     case "add-chain":
@@ -66,21 +70,22 @@ export function operationText(table: NftTable, operation: NftOperation): string 
   }
 }
 
-/** Key, comment and value of an element, as in `172.30.0.1 . tcp . 80 : goto pick-3`. */
-export function elementText({ key, value, comment }: NftElement): string {
-  const note = comment === undefined ? "" : ` comment ${quote(comment)}`;
+/** Key, time, comment and value of an element, as in `172.30.0.1 . tcp . 80 : goto pick-3`. */
+export function elementText({ key, value, comment, timeoutSeconds }: NftElement): string {
+  const time = timeoutSeconds === undefined ? "" : ` timeout ${timeoutSeconds}s`;
+  const note = time + (comment === undefined ? "" : ` comment ${quote(comment)}`);
   if (value === undefined) return `${keyText(key)}${note}`;
   const text = "kind" in value ? verdictText(value) : keyText(value);
   return `${keyText(key)}${note} : ${text}`;
 }
 
-/** `172.30.0.1 . tcp . 80`. Joined: text put together piece by piece stays a chain in memory. */
+/** `172.30.0.1 . tcp . 80`, or `*` for the catch-all element. Joined: text put together piece by piece stays a chain in memory. */
 export function keyText(fields: readonly NftField[]): string {
-  return fields.join(" . ");
+  return fields.length === 0 ? "*" : fields.join(" . ");
 }
 
 /** `goto pick-3`. */
-export function verdictText(verdict: NftVerdict): string {
+function verdictText(verdict: NftVerdict): string {
   return "chain" in verdict ? `${verdict.kind} ${verdict.chain}` : verdict.kind;
 }
 
@@ -182,7 +187,7 @@ function statementText(statement: NftStatement, family: NftFamily): string {
       return `numgen random mod ${verdicts.length} vmap { ${verdicts.join(", ")} }`;
     }
     case "update-set":
-      return `update @${statement.set} { ${family} ${statement.select}` +
+      return `update @${statement.set} { ${selectText(statement.select, family)}` +
         `${statement.timeoutSeconds ? ` timeout ${statement.timeoutSeconds}s` : ""} }`;
     case "dnat":
       return family === "ip"
@@ -216,7 +221,9 @@ function selectorText(selector: NftSelector, family: NftFamily): string {
     case "dport":
       return "th dport";
     default:
-      return `numgen random mod ${selector.numgenModulus}`;
+      return "constant" in selector
+        ? `numgen random mod 1 offset ${selector.constant}`
+        : `numgen random mod ${selector.numgenModulus}`;
   }
 }
 

@@ -33,7 +33,7 @@ const NUMGEN_RANDOM = 1;
 const TYPEOF_MODULUS = 2;
 
 /** BYTEORDER_HOST_ENDIAN and BYTEORDER_BIG_ENDIAN of nft; 0 for concatenations and verdicts. */
-export const ByteOrder = { none: 0, host: 1, big: 2 } as const;
+const ByteOrder = { none: 0, host: 1, big: 2 } as const;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import { Errno } from "../../../lib/kernel/errno.ts";
 import { NetlinkError } from "../../../lib/kernel/netlink/errors.ts";
 import { inNetworkNamespace } from "../../../lib/kernel/netns.ts";
-import { DirectTransport } from "../../../lib/kernel/nftables/direct_transport.ts";
+import { DirectTransport } from "../../../lib/kernel/nf_tables/direct_transport.ts";
 import { NetlinkNftables } from "../../../lib/kernel/nftables/netlink_nftables.ts";
-import type { CommitResult, NftTransport } from "../../../lib/kernel/nftables/transport.ts";
-import { createWriter } from "../../../lib/writers/nftables/mod.ts";
+import type {
+  CommitResult,
+  CommitSeries,
+  NfTransport,
+} from "../../../lib/kernel/nf_tables/transport.ts";
+import { NftablesWriter } from "../../../lib/writers/nftables/writer.ts";
 import { servicePorts, snapshotOf } from "../../bench/services.ts";
 import { NftNamespace } from "./namespace.ts";
 
@@ -43,7 +47,7 @@ Deno.test("a batch larger than the send buffer may grow is refused as a whole, w
   }).output();
   assert.equal(
     new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr),
-    'NftablesError Cannot change table "ip x": message too long for the socket (EMSGSIZE); ' +
+    'NfTablesError Cannot change table "ip x": message too long for the socket (EMSGSIZE); ' +
       "raise net.core.wmem_max, or run as root of the machine\n1000\n",
   );
 });
@@ -55,31 +59,34 @@ Deno.test("the writer loads everything in batches that the socket takes", async 
     namespace.path,
     () => new NetlinkNftables(new SmallTransport(50_000)),
   );
-  const writer = createWriter({ family: "IPv4", nftables, masqueradeBit: 14 });
+  const writer = new NftablesWriter({ family: "IPv4", nftables, masqueradeBit: 14 });
   const { notices } = await writer.sync(snapshot, { kind: "all" }, signal);
   assert.deepEqual(notices, []);
 
   using unlimited = namespace.open();
-  const other = createWriter({ family: "IPv4", nftables: unlimited, masqueradeBit: 14 });
+  const other = new NftablesWriter({ family: "IPv4", nftables: unlimited, masqueradeBit: 14 });
   assert.equal((await other.sync(snapshot, { kind: "all" }, signal)).written, 0);
 });
 
 /** The kernel with a socket that takes batches up to a size. */
-class SmallTransport implements NftTransport {
+class SmallTransport implements NfTransport {
   readonly #direct = new DirectTransport();
-  readonly #limit: number;
+  readonly largestBatch: number;
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.largestBatch = limit;
   }
 
-  commit(bytes: Uint8Array<ArrayBuffer>, series?: number): Promise<CommitResult> {
-    if (bytes.length <= this.#limit) return this.#direct.commit(bytes, series);
+  commit(bytes: Uint8Array<ArrayBuffer>, series?: CommitSeries): Promise<CommitResult> {
+    if (bytes.length <= this.largestBatch) return this.#direct.commit(bytes, series);
     return Promise.reject(new NetlinkError({ op: "send", errno: Errno.EMSGSIZE }));
   }
 
-  query: NftTransport["query"] = (query) => this.#direct.query(query);
-  compare: NftTransport["compare"] = (query, desired) => this.#direct.compare(query, desired);
+  generation: NfTransport["generation"] = () => this.#direct.generation();
+  queryEach: NfTransport["queryEach"] = (queries) => this.#direct.queryEach(queries);
+  query: NfTransport["query"] = (query) => this.#direct.query(query);
+  lookUp: NfTransport["lookUp"] = (query, elements) => this.#direct.lookUp(query, elements);
+  compare: NfTransport["compare"] = (query, desired) => this.#direct.compare(query, desired);
 
   close(): void {
     this.#direct.close();

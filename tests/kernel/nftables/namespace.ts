@@ -1,4 +1,5 @@
 /** A network namespace of its own for each test of nf_tables. */
+import { ownTable, type TableOwner } from "../rig/table_owner.ts";
 import { inNetworkNamespace } from "../../../lib/kernel/netns.ts";
 import {
   type NetlinkNftables,
@@ -29,6 +30,11 @@ export class NftNamespace implements AsyncDisposable {
   /** nf_tables of this namespace, by a socket in this thread. */
   open(): NetlinkNftables {
     return inNetworkNamespace(this.path, () => openNftablesInThread());
+  }
+
+  /** Makes a table that only one process may change: `nft -i`, until it is disposed. */
+  own(table: string): Promise<TableOwner> {
+    return ownTable(this.name, table);
   }
 
   /** Runs `nft` in here and returns what it printed. */

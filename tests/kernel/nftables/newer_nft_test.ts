@@ -1,14 +1,15 @@
 /** Other tools on a node read our table with their own version of nft: Debian 12's, and a newer one. */
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../../lib/base/ip_family.ts";
-import { createWriter } from "../../../lib/writers/nftables/mod.ts";
+import { NftablesWriter } from "../../../lib/writers/nftables/writer.ts";
 import { everyShape, snapshotOf } from "../../lib/writers/nftables/samples.ts";
+import { newerTool, versionOf } from "../rig/newer_tool.ts";
 import { sortElements } from "./listings.ts";
 import { NftNamespace } from "./namespace.ts";
-import { sampleOperations, table } from "./sample.ts";
+import { sampleOperations, table } from "../../lib/kernel/nftables/sample.ts";
 
 /** Prints what is missing where it cannot be had; continuous integration takes no such excuse. */
-const newer = await newerNft();
+const newer = await newerTool("nft");
 const versions = [
   { name: "the machine's nft", program: "nft" },
   { name: "a newer nft", program: newer },
@@ -21,11 +22,11 @@ for (const { name, program } of versions) {
       name: `${name} lists what we write, and reloads its listing to the same, ${family}`,
       ignore,
       fn: async (t) => {
-        assert.ok(program, "no newer nft: see scripts/newer-nft");
+        assert.ok(program, "no newer nft: see scripts/newer-tool");
         await t.step("every shape of Service", async () => {
           await assertListsAlike(program, async (namespace) => {
             using nftables = namespace.open();
-            const writer = createWriter({ family, nftables, masqueradeBit: 14 });
+            const writer = new NftablesWriter({ family, nftables, masqueradeBit: 14 });
             const snapshot = snapshotOf(family, everyShape(family), { leftovers: true });
             await writer.sync(snapshot, { kind: "all" }, new AbortController().signal);
           });
@@ -46,8 +47,8 @@ Deno.test({
   name: "the newer nft is newer",
   ignore: newer === undefined && !Deno.env.has("CI"),
   fn: async () => {
-    assert.ok(newer, "no newer nft: see scripts/newer-nft");
-    const [ours, theirs] = await Promise.all([versionOf("nft"), versionOf(newer)]);
+    assert.ok(newer, "no newer nft: see scripts/newer-tool");
+    const [ours, theirs] = await Promise.all([versionOf(["nft"]), versionOf([newer])]);
     assert.ok(theirs > ours, `${theirs} > ${ours}`);
   },
 });
@@ -64,19 +65,4 @@ async function assertListsAlike(
   await using reloaded = await NftNamespace.create(program);
   await reloaded.nft(["-f", "-"], listing);
   assert.equal(sortElements(await reloaded.listing()), sortElements(listing));
-}
-
-async function newerNft(): Promise<string | undefined> {
-  const { stderr, stdout, success } = await new Deno.Command("scripts/newer-nft").output();
-  if (success) return new TextDecoder().decode(stdout).trim();
-  await Deno.stderr.write(stderr);
-  return undefined;
-}
-
-/** A number that grows with the version. */
-async function versionOf(program: string): Promise<number> {
-  const { stdout } = await new Deno.Command(program, { args: ["--version"] }).output();
-  const [, major, minor, patch] = /v(\d+)\.(\d+)\.(\d+)/.exec(new TextDecoder().decode(stdout)) ??
-    [];
-  return Number(major) * 1e6 + Number(minor) * 1e3 + Number(patch);
 }

@@ -1,21 +1,11 @@
 import assert from "node:assert/strict";
 import { FakeNftables } from "../../../lib/kernel/nftables/fake.ts";
 import type { NftFamily } from "../../../lib/kernel/nftables/operations.ts";
-import type { Nftables, NftTableListing } from "../../../lib/kernel/nftables/nftables.ts";
-import { nftText, ruleText } from "../../../lib/kernel/nftables/text.ts";
+import { nftText } from "../../../lib/kernel/nftables/text.ts";
 import { sortElements } from "./listings.ts";
 import { NftNamespace } from "./namespace.ts";
-import {
-  baseChains,
-  caseChain,
-  caseRule,
-  elements,
-  sampleOperations,
-  sets,
-  type StatementCase,
-  statementCases,
-  table,
-} from "./sample.ts";
+import { sampleOperations, table } from "../../lib/kernel/nftables/sample.ts";
+import { misjudgedObjects, misjudgedRules } from "../../lib/kernel/nftables/statements.ts";
 
 const families: readonly NftFamily[] = ["ip", "ip6"];
 
@@ -54,49 +44,7 @@ for (const family of families) {
     });
 
     await t.step("and sets, chains and elements are listed as they were written", async () => {
-      const found = await listingOf(nftables, family);
-      const byName = (a: { name: string }, b: { name: string }) => a.name < b.name ? -1 : 1;
-      assert.deepEqual([...found.sets].sort(byName), [...sets].sort(byName));
-      for (const operation of baseChains) {
-        if (operation.kind !== "add-chain") continue;
-        const { name } = operation.chain;
-        assert.deepEqual(found.chains.find((each) => each.name === name), operation.chain);
-      }
-      for (const set of sets) {
-        const wanted = elements(family)[set.name] ?? [];
-        const key = (element: unknown) => JSON.stringify(element);
-        const listed = await nftables.listElements(table(family), set);
-        assert.deepEqual(listed.map(key).sort(), wanted.map(key).sort(), set.name);
-        const difference = await nftables.compareElements(table(family), set, wanted);
-        assert.deepEqual(difference, { missing: [], extra: [] }, set.name);
-      }
+      assert.deepEqual(await misjudgedObjects(nftables, family), []);
     });
   });
-}
-
-/** Rows whose rule in the kernel does not match itself, or matches a row that says something else. */
-async function misjudgedRules(source: Nftables, family: NftFamily): Promise<string[]> {
-  const { rules } = await listingOf(source, family);
-  const cases = statementCases(family);
-  return cases.flatMap((each, i) => {
-    const listed = rules.find(({ chain }) => chain === caseChain(i));
-    const matched = cases.filter((other) =>
-      listed?.matches({ ...caseRule(other, i), chain: caseChain(i) })
-    );
-    const expected = cases.filter((other) => meaning(other, family) === meaning(each, family));
-    return matched.map(({ name }) => name).join() === expected.map(({ name }) => name).join()
-      ? []
-      : [`${each.name} matches ${matched.map(({ name }) => name).join()}`];
-  });
-}
-
-/** The words for the row; the match that nft puts before a reset is said or left out. */
-function meaning(each: StatementCase, family: NftFamily): string {
-  return ruleText(caseRule(each, 0), family).replace("meta l4proto tcp reject with", "reject with");
-}
-
-async function listingOf(source: Nftables, family: NftFamily): Promise<NftTableListing> {
-  const found = await source.listTable(table(family));
-  assert.ok(found);
-  return found;
 }

@@ -21,6 +21,11 @@ Deno.test("SystemCommands gives input, output and exit code", async () => {
   });
 });
 
+Deno.test("SystemCommands gives a program the environment it is told, beside its own", async () => {
+  const { stdout } = await system.run(["sh", "-c", 'echo "$WHO" "$PATH"'], { env: { WHO: "me" } });
+  assert.equal(stdout, `me ${Deno.env.get("PATH")}\n`);
+});
+
 Deno.test("SystemCommands survives a program that does not read its input", async () => {
   const { exitCode } = await system.run(["true"], { input: "x".repeat(1 << 20) });
   assert.equal(exitCode, 0);

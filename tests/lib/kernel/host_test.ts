@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { KernelFiles } from "../../../lib/kernel/kernel_files.ts";
+import { inFolder } from "../../fakes/folder.ts";
 import { countCpuList, LinuxHost } from "../../../lib/kernel/host.ts";
 
 const lists: readonly { list: string; cpus: number }[] = [
@@ -16,6 +18,54 @@ for (const { cpus, list } of lists) {
     assert.equal(countCpuList(list), cpus);
   });
 }
+
+/** A machine whose files have these texts. */
+function hostWith(files: Readonly<Record<string, string>>, test: (host: LinuxHost) => void) {
+  return inFolder(async (root) => {
+    for (const [path, text] of Object.entries(files)) {
+      await Deno.mkdir(root + path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      await Deno.writeTextFile(root + path, text);
+    }
+    test(new LinuxHost(new KernelFiles(root)));
+  });
+}
+
+Deno.test("LinuxHost reads another machine's files", () =>
+  hostWith({
+    "/sys/devices/system/cpu/online": "0-5\n",
+    "/proc/sys/kernel/osrelease": "6.1.0-other\n",
+    "/proc/1/net/if_inet6": "",
+    "/proc/sys/net/ipv6/conf/all/disable_ipv6": "0\n",
+    "/sys/module/nf_conntrack/parameters/hashsize": "65536\n",
+  }, (host) => {
+    assert.equal(host.onlineCpus(), 6);
+    assert.equal(host.kernelRelease(), "6.1.0-other");
+    assert.equal(host.ipv6Available(), true);
+    assert.equal(host.moduleParameter("nf_conntrack", "hashsize"), "65536");
+    host.setModuleParameter("nf_conntrack", "hashsize", "131072");
+    assert.match(host.moduleParameter("nf_conntrack", "hashsize") ?? "", /^131072/);
+    assert.throws(() => host.setModuleParameter("nf_conntrack", "none", "1"), {
+      message: /^Cannot set "nf_conntrack.none" to "1": .*; load the kernel module it belongs to$/,
+    });
+  }));
+
+Deno.test("LinuxHost has no IPv6 where the kernel has none or it is switched off", async () => {
+  await hostWith({}, (host) => assert.equal(host.ipv6Available(), false));
+  await hostWith({
+    "/proc/1/net/if_inet6": "",
+    "/proc/sys/net/ipv6/conf/all/disable_ipv6": "1\n",
+  }, (host) => assert.equal(host.ipv6Available(), false));
+});
+
+Deno.test("LinuxHost counts as the runtime does where the kernel tells no CPUs", async () => {
+  const counted = navigator.hardwareConcurrency;
+  await hostWith({}, (host) => assert.equal(host.onlineCpus(), counted));
+  await hostWith(
+    { "/sys/devices/system/cpu/online": "x" },
+    (host) => assert.equal(host.onlineCpus(), counted),
+  );
+  await hostWith({}, (host) => assert.equal(host.kernelRelease(), Deno.osRelease()));
+});
 
 Deno.test("LinuxHost knows its machine", () => {
   const host = new LinuxHost();

@@ -20,19 +20,13 @@ Deno.test("FakeConntrack removes the given entries, and counts them", async () =
   const { flows } = await table.list({ ...udp, destination: "172.30.0.10" });
   assert.equal(await table.remove(flows), 1);
   assert.equal(await table.remove(flows), 0);
-  assert.equal((await table.usage()).entries, 1);
+  assert.equal(table.flows.length, 1);
 });
 
 Deno.test("FakeConntrack does not take a new entry for an old one with its addresses", async () => {
   const table = new FakeConntrack([entry]);
   const old = await table.list(udp);
-  await table.removeMatching(udp);
+  await table.remove(old.flows);
   table.add(entry);
   assert.equal(await table.remove(old.flows), 0);
-});
-
-Deno.test("FakeConntrack removes what a filter selects", async () => {
-  const table = new FakeConntrack([entry, other]);
-  await table.removeMatching({ ...udp, destination: "172.30.0.11" });
-  assert.deepEqual(table.flows.map(({ original }) => original.destination), ["172.30.0.10"]);
 });

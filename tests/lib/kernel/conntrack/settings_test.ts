@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import {
   applyConntrackSettings,
-  conntrackMax,
   type ConntrackSettings,
   planConntrackSettings,
 } from "../../../../lib/kernel/conntrack/settings.ts";
@@ -45,8 +44,9 @@ const sizes: readonly {
 ];
 
 for (const { cpus, max, maxPerCore, min, name } of sizes) {
-  Deno.test(`conntrackMax(): ${name}`, () => {
-    assert.equal(conntrackMax({ maxPerCore, min }, cpus), max);
+  Deno.test(`planConntrackSettings() sizes the table: ${name}`, () => {
+    const [size] = planConntrackSettings({ ...nothing, maxPerCore, min }, cpus);
+    assert.equal(size?.value ?? 0, max);
   });
 }
 

@@ -1,8 +1,9 @@
 /** Runs one row of the behaviour cases on an `Nftables`. */
 import assert from "node:assert/strict";
-import { elementIdentity } from "../../../../lib/kernel/nftables/elements.ts";
-import { NftablesError } from "../../../../lib/kernel/nftables/errors.ts";
-import type { Nftables, NftFailure } from "../../../../lib/kernel/nftables/nftables.ts";
+import { elementIdentity } from "../../../../lib/kernel/nftables/element_identity.ts";
+import { NfTablesError } from "../../../../lib/kernel/nf_tables/errors.ts";
+import type { Nftables } from "../../../../lib/kernel/nftables/nftables.ts";
+import type { BatchFailure } from "../../../../lib/kernel/nf_tables/errors.ts";
 import { type BehaviourCase, table } from "./behaviour_cases.ts";
 
 /**
@@ -21,14 +22,14 @@ export async function runCase(nftables: Nftables, row: BehaviourCase): Promise<s
     if (after !== before) assert.notEqual(await nftables.generation(), generation);
     return after;
   }
-  assert.ok(error instanceof NftablesError, String(error));
+  assert.ok(error instanceof NfTablesError, String(error));
   assert.deepEqual(error.failures.map(withoutMessage), row.failures);
   assert.equal(await stateOf(nftables), before);
   assert.equal(await nftables.generation(), generation);
   return before;
 }
 
-function withoutMessage({ message: _, ...failure }: NftFailure): Omit<NftFailure, "message"> {
+function withoutMessage({ message: _, ...failure }: BatchFailure): Omit<BatchFailure, "message"> {
   return failure;
 }
 
@@ -37,6 +38,7 @@ export async function stateOf(nftables: Nftables): Promise<string> {
   const listing = await nftables.listTable(table);
   if (!listing) return "no table";
   const lines = [
+    ...listing.isDormant ? ["dormant"] : [],
     ...listing.chains.map((chain) => `chain ${JSON.stringify(sortedKeys(chain))}`).sort(),
     ...listing.rules.map(({ chain }) => `rule of ${chain}`).sort(),
   ];

@@ -402,6 +402,60 @@ const intervals: readonly BehaviourCase[] = [
   },
 ];
 
+const strangeHands: readonly BehaviourCase[] = [
+  {
+    name: "a table is sent to sleep",
+    before: [addTable, hookedChain("a")],
+    change: [{ kind: "add-table", dormant: true }],
+    failures: [],
+  },
+  {
+    name: "a sleeping table is woken",
+    before: [{ kind: "add-table", dormant: true }, hookedChain("a")],
+    change: [addTable],
+    failures: [],
+  },
+  {
+    name: "the catch-all element of a map, beside others",
+    before: [addTable, chain("a"), addSet(services)],
+    change: [
+      add("services", { key: [], value: goto("a") }),
+      add("services", { key: ["172.30.0.1", "tcp", 80], value: { kind: "drop" } }),
+    ],
+    failures: [],
+  },
+  {
+    name: "the catch-all element is deleted, and is not there a second time",
+    before: [
+      addTable,
+      addSet(services),
+      add("services", { key: [], value: { kind: "drop" }, comment: "all" }),
+    ],
+    change: [remove("services", { key: [] }), remove("services", { key: [] })],
+    failures: [{ operation: 1, errno: Errno.ENOENT, element: 0 }],
+  },
+  {
+    name: "the catch-all element of a set of ranges",
+    before: [addTable, addSet(ranges), add("ranges", range("192.168.0.0/16"), { key: [] })],
+    change: [remove("ranges", { key: [] })],
+    failures: [],
+  },
+  {
+    name: "the catch-all element of a set of single-field ranges",
+    before: [addTable, addSet(trees), add("trees", { key: ["10.0.0.0/8"] }, { key: [] })],
+    change: [remove("trees", { key: ["10.0.0.0/8"] })],
+    failures: [],
+  },
+];
+
+/** A chain that the kernel calls. */
+function hookedChain(name: string): NftOperation {
+  return {
+    kind: "add-chain",
+    chain: { name, base: { type: "filter", hook: "input", priority: 0 } },
+  };
+}
+
 export const behaviourCases: readonly BehaviourCase[] = [
   ...tables,
   ...chains,
@@ -409,4 +463,5 @@ export const behaviourCases: readonly BehaviourCase[] = [
   ...sets,
   ...elements,
   ...intervals,
+  ...strangeHands,
 ];

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { readAttributes, readU32be } from "../../../../lib/kernel/netlink/attributes.ts";
 import { readMessages } from "../../../../lib/kernel/netlink/messages.ts";
-import { compareElementLists } from "../../../../lib/kernel/nftables/compare_elements.ts";
-import { ElementCursor } from "../../../../lib/kernel/nftables/element_cursor.ts";
+import { compareElementLists } from "../../../../lib/kernel/nf_tables/compare_element_lists.ts";
+import { ElementCursor } from "../../../../lib/kernel/nf_tables/element_cursor.ts";
+import { decodeElements } from "../../../../lib/kernel/nftables/decode_elements.ts";
 import { encodeBatch } from "../../../../lib/kernel/nftables/encode.ts";
 import type { NftElement, NftOperation } from "../../../../lib/kernel/nftables/operations.ts";
-import { ElemListAttr, GENMSG_BYTES, Msg } from "../../../../lib/kernel/nftables/wire.ts";
+import { ElemListAttr, GENMSG_BYTES, Msg } from "../../../../lib/kernel/nf_tables/wire.ts";
 
 const table = { family: "ip", name: "kube-proxy" } as const;
 const set = { name: "ips", key: ["addr", "index"], value: ["addr"] } as const;
@@ -149,4 +150,17 @@ Deno.test("compareElementLists() finds each kind of difference among many that a
   const { missing, extra } = compareElementLists(encode(kernel), encode(desired));
   assert.deepEqual([...missing], [5, 6, 2999]);
   assert.deepEqual(extra, encode([kernel[5], kernel[6], kernel[2999]]));
+});
+
+Deno.test("encodeBatch() writes the catch-all element without a key, and it is read back so", () => {
+  const element: NftElement = { key: [], value: ["10.128.0.1"], comment: "all others" };
+  for (const kind of ["add-elements", "delete-elements"] as const) {
+    const { bytes } = encodeBatch(table, [{ kind, set: "ips", elements: [element] }], { setOf });
+    const [{ payload }] = [...readMessages(bytes)].filter(({ type }) =>
+      type === Msg.newSetElem || type === Msg.delSetElem
+    );
+    const list = readAttributes(payload.subarray(GENMSG_BYTES)).get(ElemListAttr.elements);
+    const decoded = decodeElements(list ?? new Uint8Array(), set, "ip");
+    assert.deepEqual(decoded, [kind === "add-elements" ? element : { key: [] }]);
+  }
 });

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import { Errno } from "../../../../lib/kernel/errno.ts";
-import {
-  isBusy,
-  isNotPermitted,
-  isStaleGeneration,
-  isUncertain,
-} from "../../../../lib/kernel/nftables/errors.ts";
+import { isNotPermitted, isUncertain } from "../../../../lib/kernel/nf_tables/errors.ts";
 import { FakeNftables } from "../../../../lib/kernel/nftables/fake.ts";
 import type { NftOperation } from "../../../../lib/kernel/nftables/operations.ts";
 import { runCase, stateOf } from "./behaviour.ts";
 import { behaviourCases, table } from "./behaviour_cases.ts";
+import { refusedWith } from "../nf_tables/refused_with.ts";
 
 for (const row of behaviourCases) {
   Deno.test(`FakeNftables: ${row.name}`, async () => {
@@ -27,7 +23,7 @@ Deno.test("FakeNftables refuses a batch that was based on another generation", a
   const fake = new FakeNftables();
   const generation = await fake.generation();
   await fake.commit(table, small, { generation });
-  await assert.rejects(fake.commit(table, small, { generation }), isStaleGeneration);
+  await assert.rejects(fake.commit(table, small, { generation }), refusedWith(Errno.ERESTART, -1));
   fake.moveGeneration();
   assert.equal(await fake.generation(), generation + 2);
 });
@@ -46,7 +42,7 @@ Deno.test("FakeNftables fails the next batch as a whole, once", async () => {
 Deno.test("FakeNftables fails the operations it is told to, and keeps nothing of the batch", async () => {
   const fake = new FakeNftables();
   fake.refuse((operation) => operation.kind === "add-set" ? Errno.EBUSY : undefined);
-  await assert.rejects(fake.commit(table, small), isBusy);
+  await assert.rejects(fake.commit(table, small), refusedWith(Errno.EBUSY));
   assert.deepEqual(await fake.listTables(), []);
 });
 
@@ -82,7 +78,7 @@ Deno.test("FakeNftables as an old kernel holds a chain until the element to it i
   ]);
   const removal = { kind: "delete-elements", set: "map", elements } as const;
   const deletion = { kind: "delete-chain", chain: "a" } as const;
-  await assert.rejects(fake.commit(table, [removal, deletion]), isBusy);
+  await assert.rejects(fake.commit(table, [removal, deletion]), refusedWith(Errno.EBUSY));
   await fake.commit(table, [removal]);
   await fake.commit(table, [deletion]);
 });

@@ -1,0 +1,214 @@
+/** The nf_tables socket itself. The worker runs one of these; tools and tests use it in their own thread. */
+import { Errno } from "../errno.ts";
+import { hasErrno } from "../netlink/errors.ts";
+import { MessageType, type NetlinkAnswer, readAnswer, readMessages } from "../netlink/messages.ts";
+import { dump, transact } from "../netlink/request.ts";
+import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
+import { compareElementLists, type ListDifference } from "./compare_element_lists.ts";
+import { joinElementLists, pieces } from "./element_cursor.ts";
+import { GenerationReader } from "./generation.ts";
+import { SeriesNumbers } from "./series_numbers.ts";
+import type {
+  CommitEcho,
+  CommitResult,
+  CommitSeries,
+  LookUpResult,
+  NfQuery,
+  NfQueryEach,
+  NfTransport,
+} from "./transport.ts";
+import { ElemListAttr, genmsg } from "./wire.ts";
+
+/** Each refused message answers by itself: room for tens of thousands. */
+const RECEIVE_BUFFER_BYTES = 32 << 20;
+/** A series ends with its refusal; a few more batches of it may be on their way. */
+const REMEMBERED_SERIES = 64;
+/** The kernel's table has grown long before. */
+const MAX_DUMPS = 10;
+/** Types below are netlink's own. */
+const FIRST_ECHO = 0x10;
+/** What an element list may take of an attribute's 16-bit length. */
+const LONGEST_LIST = 60_000;
+const NESTED = 0x8000;
+const COMMIT = "commit nf_tables changes";
+
+/** How the socket is opened. */
+export interface DirectTransportOptions {
+  readonly receiveBufferBytes?: number;
+}
+
+/** Speaks to the kernel in the calling thread; every promise it returns is settled already. */
+export class DirectTransport implements NfTransport {
+  readonly #socket: NetlinkSocket;
+  readonly #generation: GenerationReader;
+  readonly #series = new SeriesNumbers();
+  readonly largestBatch: number;
+  /** Series that were refused, latest last. */
+  readonly #stopped: number[] = [];
+
+  /** Opens the socket in the network namespace of this thread. Throws `NetlinkError`. */
+  constructor({ receiveBufferBytes = RECEIVE_BUFFER_BYTES }: DirectTransportOptions = {}) {
+    this.#socket = new NetlinkSocket({ protocol: NetlinkProtocol.netfilter, receiveBufferBytes });
+    this.largestBatch = this.#socket.largestDatagram();
+    this.#generation = new GenerationReader(this.#socket);
+  }
+
+  generation(): Promise<number> {
+    return settle(() => this.#generation.read());
+  }
+
+  commit(bytes: Uint8Array<ArrayBuffer>, series?: CommitSeries): Promise<CommitResult> {
+    return settle(() => this.commitNumbered(bytes, this.#series.of(series)));
+  }
+
+  query(query: NfQuery): Promise<readonly Uint8Array[]> {
+    return settle(() => this.#payloads(query));
+  }
+
+  queryEach(queries: NfQueryEach): Promise<readonly (readonly Uint8Array[])[]> {
+    return settle(() => this.payloadsOfEach(queries));
+  }
+
+  async compare(
+    query: NfQuery,
+    desired: Promise<Uint8Array<ArrayBuffer>>,
+  ): Promise<ListDifference> {
+    const [found, wanted] = await Promise.all([settle(() => this.dumpElements(query)), desired]);
+    return this.compareDump(found, { query, desired: wanted });
+  }
+
+  lookUp(query: NfQuery, elements: Uint8Array<ArrayBuffer>): Promise<LookUpResult> {
+    return settle(() => this.lookUpList(query, elements));
+  }
+
+  /** See `lookUp`. */
+  lookUpList({ names, nfproto, op, type }: NfQuery, elements: Uint8Array): LookUpResult {
+    const found: Uint8Array[] = [];
+    try {
+      for (const piece of pieces(elements, LONGEST_LIST)) {
+        const replies = transact(this.#socket, {
+          op,
+          type,
+          family: genmsg(nfproto),
+          attributes: (writer) => {
+            for (const [attribute, name] of names) writer.string(attribute, name);
+            writer.raw(ElemListAttr.elements | NESTED, piece);
+          },
+        });
+        for (const { payload } of replies) found.push(payload);
+      }
+    } catch (error) {
+      // The kernel ends at the first that is not there.
+      if (hasErrno(error, Errno.ENOENT)) return "missing";
+      throw error;
+    }
+    const { missing } = compareElementLists(joinElementLists(found), elements);
+    return missing.length === 0 ? "same" : "different";
+  }
+
+  /** Compares what `dumpElements` gave with a list of elements. A torn dump is repeated. */
+  compareDump(
+    dumped: Uint8Array,
+    { desired, query }: {
+      readonly query: NfQuery;
+      readonly desired: Uint8Array<ArrayBuffer>;
+    },
+  ): ListDifference {
+    let difference = compareElementLists(dumped, desired);
+    for (let dumps = 1; difference.isTorn && dumps < MAX_DUMPS; dumps++) {
+      difference = compareElementLists(this.dumpElements(query), desired);
+    }
+    return difference;
+  }
+
+  /** See `queryEach`. */
+  payloadsOfEach({ attribute, names, query }: NfQueryEach): Uint8Array[][] {
+    return names.map((name) =>
+      this.#payloads({ ...query, names: [...query.names, [attribute, name]] })
+    );
+  }
+
+  /** The elements of a set, as one list. Throws `NetlinkError`. */
+  dumpElements(query: NfQuery): Uint8Array {
+    return joinElementLists(this.#payloads(query));
+  }
+
+  /** See `commit`; the series has a number. */
+  commitNumbered(bytes: Uint8Array<ArrayBuffer>, series: number | undefined): CommitResult {
+    if (series !== undefined && this.#stopped.includes(series)) return { kind: "skipped", bytes };
+    let isApplied = false;
+    try {
+      this.#drain();
+      // Where the kernel does not tell, the batch itself says why, or is done all the same.
+      const before = this.#generation.readIfTold();
+      this.#socket.send(bytes, COMMIT);
+      const { echoes, refusals } = this.#answers();
+      if (refusals.length > 0) return { kind: "refused", bytes, refusals };
+      isApplied = true;
+      const receipt = { before, after: this.#generation.readIfTold() };
+      return { kind: "applied", bytes, receipt, echoes };
+    } finally {
+      if (!isApplied && series !== undefined) this.#stop(series);
+    }
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #stop(series: number): void {
+    this.#stopped.push(series);
+    if (this.#stopped.length > REMEMBERED_SERIES) this.#stopped.shift();
+  }
+
+  #payloads({ op, type, nfproto, names, dump: whole }: NfQuery): Uint8Array[] {
+    const request = {
+      op,
+      type,
+      family: genmsg(nfproto),
+      attributes: (writer: { string(type: number, value: string): void }) => {
+        for (const [attribute, name] of names) writer.string(attribute, name);
+      },
+    };
+    if (!whole) return transact(this.#socket, request).map(({ payload }) => payload);
+    return dump<Uint8Array[]>(this.#socket, request, {
+      start: () => [],
+      add: (payloads, { payload }) => payloads.push(payload.slice()),
+    });
+  }
+
+  /** What an interrupted request left behind must not be taken for an answer to this one. */
+  #drain(): void {
+    while (this.#socket.receiveQueued(COMMIT) !== undefined);
+  }
+
+  /**
+   * The kernel has queued every refusal and echo when `send` returns. It acknowledges a successful batch
+   * on new kernels only, so success is the absence of refusals; lost answers are seen as ENOBUFS.
+   */
+  #answers(): { readonly refusals: NetlinkAnswer[]; readonly echoes: CommitEcho[] } {
+    const refusals: NetlinkAnswer[] = [];
+    const echoes: CommitEcho[] = [];
+    for (;;) {
+      const datagram = this.#socket.receiveQueued(COMMIT);
+      if (!datagram) return { refusals, echoes };
+      for (const message of readMessages(datagram)) {
+        if (message.type === MessageType.error) {
+          const answer = readAnswer(message);
+          if (answer.errno !== 0) refusals.push(answer);
+        } else if (message.type >= FIRST_ECHO) {
+          const { payload, sequence, type } = message;
+          echoes.push({ sequence, type, payload: payload.slice() });
+        }
+      }
+    }
+  }
+}
+
+function settle<T>(action: () => T): Promise<T> {
+  try {
+    return Promise.resolve(action());
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * iptables' rules in memory, for tests without root. It refuses what the kernel refuses, applies all
+ * changes or none, and moves its stamp. What it does not know: loops of jumps, and which targets a
+ * hook allows.
+ */
+import type { IpFamily } from "../../base/ip_family.ts";
+import { differing } from "./differing.ts";
+import { XtablesError } from "./errors.ts";
+import { type FakeRefusal, FakeTable } from "./fake_table.ts";
+import { listedRule } from "./parse.ts";
+import type { XtChange, XtTable } from "./rules.ts";
+import type {
+  Xtables,
+  XtBackend,
+  XtChain,
+  XtCommitOptions,
+  XtFailure,
+  XtReading,
+  XtReceipt,
+  XtStamp,
+} from "./xtables.ts";
+
+/** Changes that were applied. */
+export interface FakeXtCommit {
+  readonly family: IpFamily;
+  readonly changes: readonly XtChange[];
+}
+
+/** Says why a change is to be refused, or undefined to let it pass. */
+export type FakeXtFault = (change: XtChange, family: IpFamily) => FakeRefusal | undefined;
+
+export interface FakeXtablesOptions {
+  readonly backend?: XtBackend;
+  /** Whether a named counter exists; by default none does. */
+  readonly hasCounter?: (name: string) => boolean;
+}
+
+export class FakeXtables implements Xtables {
+  readonly backend: XtBackend;
+  readonly #hasCounter: (name: string) => boolean;
+  readonly #commits: FakeXtCommit[] = [];
+  #tables = new Map<string, FakeTable>();
+  #generation = 1;
+  #lastHandle = 0;
+  #fault: FakeXtFault = () => undefined;
+  #nextCommit: FakeRefusal | undefined;
+
+  constructor({ backend = "nft", hasCounter = () => false }: FakeXtablesOptions = {}) {
+    this.backend = backend;
+    this.#hasCounter = hasCounter;
+  }
+
+  /** What was committed, oldest first. */
+  get commits(): readonly FakeXtCommit[] {
+    return this.#commits;
+  }
+
+  /** Changes for which the function gives a refusal fail from now on. */
+  refuse(fault: FakeXtFault): void {
+    this.#fault = fault;
+  }
+
+  /** The next commit fails as a whole. */
+  failNextCommit(refusal: FakeRefusal): void {
+    this.#nextCommit = refusal;
+  }
+
+  /** A change by somebody else. */
+  edit(family: IpFamily, changes: readonly XtChange[]): void {
+    this.#apply(family, changes);
+    this.#generation++;
+  }
+
+  stamp(): Promise<XtStamp> {
+    return Promise.resolve(String(this.#generation));
+  }
+
+  read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
+    const chains = tables.flatMap((table): readonly XtChain[] => {
+      const found = this.#tables.get(`${family} ${table}`);
+      return found ? [...found.chains()].map((chain) => ({ table, ...chain })) : [];
+    });
+    const rules: XtReading["rules"] = (table, names) =>
+      Promise.resolve(
+        new Map(names.flatMap((chain) => {
+          const found = this.#tables.get(`${family} ${table}`)?.rules(chain);
+          return found ? [[chain, found.map((rule) => listedRule(rule, family))] as const] : [];
+        })),
+      );
+    const withPrints = chains.map(({ fingerprint, ...chain }) => ({
+      ...chain,
+      ...(this.backend === "nft" && fingerprint !== undefined && { fingerprint }),
+    }));
+    return Promise.resolve({
+      chains: withPrints,
+      rules,
+      differing: async (table, wanted) =>
+        differing(wanted, await rules(table, [...wanted.keys()]), family),
+    });
+  }
+
+  // deno-lint-ignore require-await -- what it throws becomes a rejection
+  async commit(
+    family: IpFamily,
+    changes: readonly XtChange[],
+    options: XtCommitOptions = {},
+  ): Promise<XtReceipt | undefined> {
+    options.signal?.throwIfAborted();
+    if (changes.length === 0) return undefined;
+    const refusal = this.#nextCommit;
+    this.#nextCommit = undefined;
+    if (refusal) {
+      throw new XtablesError({ family, changes, failures: [{ change: -1, ...refusal }] });
+    }
+    this.#apply(family, changes);
+    this.#commits.push({ family, changes });
+    const before = String(this.#generation++);
+    return { before, after: String(this.#generation), isOwn: true };
+  }
+
+  #apply(family: IpFamily, changes: readonly XtChange[]): void {
+    const copies = new Map<string, FakeTable>();
+    const failures = changes.flatMap((change, index): readonly XtFailure[] => {
+      const name = `${family} ${change.table}`;
+      const known = copies.get(name) ?? this.#tables.get(name)?.copy();
+      const refusal = this.#fault(change, family) ??
+        (!known && change.kind !== "add-table"
+          ? { refusal: "not-found" as const, message: `No table "${change.table}"` }
+          : undefined);
+      if (refusal) return [{ change: index, ...refusal }];
+      const table = known ?? this.#newTable(family, change.table);
+      copies.set(name, table);
+      const refused = table.apply(change);
+      return refused ? [{ change: index, ...refused }] : [];
+    });
+    if (failures.length > 0) throw new XtablesError({ family, changes, failures });
+    this.#tables = new Map([...this.#tables, ...copies]);
+  }
+
+  #newTable(family: IpFamily, table: XtTable): FakeTable {
+    return new FakeTable({
+      family,
+      table,
+      nextHandle: () => ++this.#lastHandle,
+      hasCounter: this.#hasCounter,
+    });
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Which of the older tables there are, and how much is in them, without a tool and without loading
+ * anything: asking for a table that is not there would make it.
+ */
+import type { IpFamily } from "../../base/ip_family.ts";
+import { KernelFiles } from "../kernel_files.ts";
+import { lastErrno, libc } from "../libc.ts";
+import { readString } from "../netlink/attributes.ts";
+import { NetlinkError } from "../netlink/errors.ts";
+import { toolOf, type XtTable, xtTables } from "./rules.ts";
+
+/** What the kernel counts in a table. */
+export interface LegacyTableInfo {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** Looks at the older tables of the network namespace of this thread. */
+export interface LegacyTables {
+  /** The tables that are there; none where the kernel lacks them altogether. */
+  loaded(family: IpFamily): readonly XtTable[];
+  /** Names of the chains of a table that is there, but for those that the kernel calls itself. Throws as `info`. */
+  chains(family: IpFamily, table: XtTable): readonly string[];
+  /** Only for a table that is there. Needs CAP_NET_ADMIN; throws `NetlinkError`. */
+  info(family: IpFamily, table: XtTable): LegacyTableInfo;
+}
+
+const AF: Readonly<Record<IpFamily, number>> = { IPv4: 2, IPv6: 10 };
+const SOCK_DGRAM_CLOEXEC = 2 | 0x80000;
+/** IPPROTO_IP, IPPROTO_IPV6. */
+const LEVEL: Readonly<Record<IpFamily, number>> = { IPv4: 0, IPv6: 41 };
+const SO_GET_INFO = 64;
+const SO_GET_ENTRIES = 65;
+/** `struct ipt_getinfo`: a name of 32 bytes, hooks, and at the end the two numbers. */
+const INFO_BYTES = 84;
+const Info = { entries: 76, bytes: 80 } as const;
+/** `struct ipt_get_entries`: a name, a size, and the entries at the next multiple of 8. */
+const Entries = { size: 32, first: 40 } as const;
+/** Where an entry (`struct ipt_entry`, `struct ip6t_entry`) says where its target and the next entry are. */
+const NEXT_OFFSET: Readonly<Record<IpFamily, number>> = { IPv4: 88, IPv6: 140 };
+/** `struct xt_error_target`: a size, the name of the target, a revision, the name of the chain. */
+const ErrorTarget = { name: 2, chain: 32, nameBytes: 30 } as const;
+/** A target of this name begins a chain. */
+const ERROR = "ERROR";
+
+/** The file comes with the module. */
+const NAMES: Readonly<Record<IpFamily, string>> = {
+  IPv4: "ip_tables_names",
+  IPv6: "ip6_tables_names",
+};
+
+export class ProcLegacyTables implements LegacyTables {
+  readonly #files: KernelFiles;
+
+  constructor(files: KernelFiles = new KernelFiles()) {
+    this.#files = files;
+  }
+
+  loaded(family: IpFamily): readonly XtTable[] {
+    const names = this.#files.readNet(NAMES[family])?.split("\n") ?? [];
+    return xtTables.filter((table) => names.includes(table));
+  }
+
+  chains(family: IpFamily, table: XtTable): readonly string[] {
+    const { bytes } = this.info(family, table);
+    const answer = new Uint8Array(Entries.first + bytes);
+    new DataView(answer.buffer).setUint32(Entries.size, bytes, true);
+    ask(family, { table, answer, option: SO_GET_ENTRIES, what: "chains" });
+    return [...chainNames(answer.subarray(Entries.first), family)];
+  }
+
+  info(family: IpFamily, table: XtTable): LegacyTableInfo {
+    const answer = new Uint8Array(INFO_BYTES);
+    ask(family, { table, answer, option: SO_GET_INFO, what: "size" });
+    const view = new DataView(answer.buffer);
+    return {
+      entries: view.getUint32(Info.entries, true),
+      bytes: view.getUint32(Info.bytes, true),
+    };
+  }
+}
+
+/** Asks a question about a table; the answer begins as the question, with the table's name. */
+function ask(
+  family: IpFamily,
+  { answer, option, table, what }: {
+    readonly table: XtTable;
+    readonly answer: Uint8Array<ArrayBuffer>;
+    readonly option: number;
+    readonly what: string;
+  },
+): void {
+  const op = `read the ${what} of ${toolOf(family)} table "${table}"`;
+  const fd = libc.socket(AF[family], SOCK_DGRAM_CLOEXEC, 0);
+  if (fd < 0) throw new NetlinkError({ op, errno: lastErrno() });
+  try {
+    new TextEncoder().encodeInto(table, answer);
+    const length = new Uint8Array(new Uint32Array([answer.length]).buffer);
+    if (libc.getsockopt(fd, LEVEL[family], option, answer, length) < 0) {
+      throw new NetlinkError({ op, errno: lastErrno() });
+    }
+  } finally {
+    libc.close(fd);
+  }
+}
+
+/** Each chain begins with an entry whose target has its name; the last one ends the table. */
+function* chainNames(entries: Uint8Array, family: IpFamily): Generator<string> {
+  const view = new DataView(entries.buffer, entries.byteOffset, entries.length);
+  const offsets = NEXT_OFFSET[family];
+  for (let at = 0; at + offsets + 4 <= entries.length;) {
+    const target = at + view.getUint16(at + offsets, true);
+    const next = view.getUint16(at + offsets + 2, true);
+    if (next === 0) throw new RangeError("Cannot read chains: an entry has no length");
+    const name = target + ErrorTarget.chain;
+    if (name + ErrorTarget.nameBytes <= entries.length) {
+      const isHead = readString(entries.subarray(target + ErrorTarget.name, name)) === ERROR;
+      const chain = readString(entries.subarray(name, name + ErrorTarget.nameBytes));
+      if (isHead && chain !== ERROR) yield chain;
+    }
+    at += next;
+  }
+}

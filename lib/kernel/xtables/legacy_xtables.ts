@@ -1,0 +1,91 @@
+/**
+ * iptables' rules in the older tables, by the tools of that engine: the kernel's interface to them takes
+ * and gives whole tables in a form that only libiptc knows.
+ */
+import { linkAbort } from "../../base/abort.ts";
+import type { IpFamily } from "../../base/ip_family.ts";
+import { CommandError, type Commands, expectSuccess } from "../commands.ts";
+import { LegacyReading } from "./legacy_reading.ts";
+import { refusedRestore } from "./legacy_refusals.ts";
+import type { LegacyTables } from "./legacy_tables.ts";
+import { toolOf, type XtChange, type XtTable } from "./rules.ts";
+import { changesText } from "./text.ts";
+import type { Xtables, XtCommitOptions, XtReading, XtReceipt, XtStamp } from "./xtables.ts";
+
+/** How long the tool waits for iptables' lock. */
+const LOCK_SECONDS = 5;
+/** A tool that has not ended by then hangs: 10,000 Services take it three seconds. */
+const LONGEST_RUN_MS = 60_000;
+
+/** What the backend works with. */
+export interface LegacyXtablesOptions {
+  readonly commands: Commands;
+  readonly tables: LegacyTables;
+}
+
+export class LegacyXtables implements Xtables {
+  readonly backend = "legacy";
+  readonly #commands: Commands;
+  readonly #tables: LegacyTables;
+
+  constructor({ commands, tables }: LegacyXtablesOptions) {
+    this.#commands = commands;
+    this.#tables = tables;
+  }
+
+  // deno-lint-ignore require-await -- what it throws becomes a rejection
+  async stamp(family: IpFamily): Promise<XtStamp> {
+    return this.#stamp(family);
+  }
+
+  async read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
+    const saves: string[] = [];
+    for (const table of this.#tables.loaded(family)) {
+      // A table that is not there would be made by asking for it.
+      if (tables.includes(table)) saves.push(await this.#save(family, table));
+    }
+    return await LegacyReading.of(saves, family);
+  }
+
+  async commit(
+    family: IpFamily,
+    changes: readonly XtChange[],
+    { signal }: XtCommitOptions = {},
+  ): Promise<XtReceipt | undefined> {
+    signal?.throwIfAborted();
+    if (changes.length === 0) return undefined;
+    const before = this.#stamp(family);
+    const tool = `${toolOf(family)}-legacy-restore`;
+    const argv = [tool, "-w", String(LOCK_SECONDS), "--noflush"];
+    const result = await this.#run(argv, { input: changesText(changes, family), signal });
+    if (result.exitCode !== 0) throw refusedRestore(result, { changes, family });
+    return { before, after: this.#stamp(family), isOwn: true };
+  }
+
+  async #save(family: IpFamily, table: XtTable): Promise<string> {
+    const argv = [`${toolOf(family)}-legacy-save`, "-t", table];
+    return expectSuccess(argv, await this.#run(argv, {})).stdout;
+  }
+
+  async #run(
+    argv: readonly string[],
+    { input, signal }: { readonly input?: string; readonly signal?: AbortSignal | undefined },
+  ) {
+    using limit = linkAbort(signal ?? new AbortController().signal, { afterMs: LONGEST_RUN_MS });
+    try {
+      const run = { signal: limit.signal, ...(input !== undefined && { input }) };
+      return await this.#commands.run(argv, run);
+    } catch (error) {
+      if (!(error instanceof CommandError) || signal?.aborted || !limit.signal.aborted) throw error;
+      const reason = `no end after ${LONGEST_RUN_MS / 1000} s`;
+      throw new CommandError(argv, { reason, stderr: error.stderr, cause: error });
+    }
+  }
+
+  #stamp(family: IpFamily): XtStamp {
+    return this.#tables.loaded(family).map((table) => {
+      const { bytes, entries } = this.#tables.info(family, table);
+      return `${table} ${entries}/${bytes}`;
+    }).join(", ");
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Reading iptables' rules in nf_tables: the chains first, then the rules of those that are asked for,
+ * chain by chain and in slices, so that the worker reads the next slice while this thread compares
+ * the last one.
+ */
+import type { IpFamily } from "../../base/ip_family.ts";
+import type { NfTransport } from "../nf_tables/transport.ts";
+import { Msg, RuleAttr } from "../nf_tables/wire.ts";
+import { decodeChain, decodeListedRule, type XtHandledRule } from "./decode_listing.ts";
+import { differing } from "./differing.ts";
+import { xtFamilyFacts } from "./family.ts";
+import { toolOf, type XtPlace, type XtRule, type XtTable } from "./rules.ts";
+import type { XtChain, XtReading } from "./xtables.ts";
+
+/** Chains whose rules are read in one go: about a quarter of a megabyte. */
+const CHAINS_PER_SLICE = 200;
+
+/** What a reading works with. */
+export interface NftReadingOptions {
+  readonly transport: NfTransport;
+  readonly family: IpFamily;
+  readonly tables: readonly XtTable[];
+  /** Is told the rules of each chain for whose rules somebody asked. */
+  readonly learn: (place: XtPlace, rules: readonly XtHandledRule[]) => void;
+}
+
+export class NftReading implements XtReading {
+  readonly chains: readonly XtChain[];
+  readonly #options: NftReadingOptions;
+  readonly #names = new Map<XtTable, Set<string>>();
+
+  /** Lists the chains. */
+  static async open(options: NftReadingOptions): Promise<NftReading> {
+    const { family, tables, transport } = options;
+    // The kernel does not filter chains by their table.
+    const payloads = await transport.query({
+      op: `list chains of ${toolOf(family)}`,
+      type: Msg.getChain,
+      nfproto: xtFamilyFacts(family).nfproto,
+      names: [],
+      dump: true,
+    });
+    const chains = payloads.map(decodeChain).filter((chain) => chain !== undefined);
+    return new NftReading(options, chains.filter(({ table }) => tables.includes(table)));
+  }
+
+  private constructor(options: NftReadingOptions, chains: readonly XtChain[]) {
+    this.#options = options;
+    this.chains = chains;
+    for (const { name, table } of chains) {
+      const names = this.#names.get(table);
+      if (names) names.add(name);
+      else this.#names.set(table, new Set([name]));
+    }
+  }
+
+  async rules(
+    table: XtTable,
+    chains: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly XtHandledRule[]>> {
+    const found = new Map<string, readonly XtHandledRule[]>();
+    const there = chains.filter((chain) => this.#names.get(table)?.has(chain));
+    for await (const [chain, rules] of readRules(this.#options, table, there)) {
+      found.set(chain, rules);
+      this.#options.learn({ table, chain }, rules);
+    }
+    return found;
+  }
+
+  async differing(
+    table: XtTable,
+    wanted: ReadonlyMap<string, readonly XtRule[]>,
+  ): Promise<readonly string[]> {
+    const different = new Set(
+      [...wanted.keys()].filter((chain) => !this.#names.get(table)?.has(chain)),
+    );
+    const there = [...wanted.keys()].filter((chain) => !different.has(chain));
+    for await (const [chain, rules] of readRules(this.#options, table, there)) {
+      const one = new Map([[chain, wanted.get(chain) ?? []]]);
+      const [difference] = differing(one, new Map([[chain, rules]]), this.#options.family);
+      if (difference !== undefined) different.add(difference);
+    }
+    return [...wanted.keys()].filter((chain) => different.has(chain));
+  }
+}
+
+/** The rules of each chain; a chain that is not there looks like an empty one. */
+export async function* readRules(
+  { family, transport }: Pick<NftReadingOptions, "family" | "transport">,
+  table: XtTable,
+  chains: readonly string[],
+): AsyncGenerator<readonly [chain: string, rules: readonly XtHandledRule[]]> {
+  const ask = (from: number) => {
+    const names = chains.slice(from, from + CHAINS_PER_SLICE);
+    const answers = transport.queryEach({
+      query: {
+        op: `list rules of ${toolOf(family)} table "${table}"`,
+        type: Msg.getRule,
+        nfproto: xtFamilyFacts(family).nfproto,
+        names: [[RuleAttr.table, table]],
+        dump: true,
+      },
+      attribute: RuleAttr.chain,
+      names,
+    });
+    // Whoever stops reading does not want to hear of the slice that was under way.
+    answers.catch(() => undefined);
+    return { names, answers };
+  };
+  if (chains.length === 0) return;
+  let next = ask(0);
+  for (let at = 0; at < chains.length; at += CHAINS_PER_SLICE) {
+    const { answers, names } = next;
+    const groups = await answers;
+    if (at + CHAINS_PER_SLICE < chains.length) next = ask(at + CHAINS_PER_SLICE);
+    for (const [index, group] of groups.entries()) {
+      yield [names[index], group.map((payload) => decodeListedRule(payload, family))];
+    }
+  }
+}

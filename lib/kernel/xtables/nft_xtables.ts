@@ -1,0 +1,136 @@
+/** iptables' rules in nf_tables, by netlink, as iptables-nft holds them. */
+import type { IpFamily } from "../../base/ip_family.ts";
+import { commitBatch, type Committed } from "../nf_tables/commit.ts";
+import { Msg } from "../nf_tables/wire.ts";
+import type { NfTransport } from "../nf_tables/transport.ts";
+import { decodeListedRule } from "./decode_listing.ts";
+import { encodeChanges } from "./encode.ts";
+import { describeChange, XtablesError } from "./errors.ts";
+import { NftReading, type NftReadingOptions, readRules } from "./nft_reading.ts";
+import { refusedChanges } from "./nft_refusals.ts";
+import { RuleHandles } from "./rule_handles.ts";
+import { toolOf, type XtChange, type XtPlace, type XtTable } from "./rules.ts";
+import { ruleText } from "./text.ts";
+import type { Xtables, XtCommitOptions, XtReading, XtReceipt, XtStamp } from "./xtables.ts";
+
+/** More rules than this at once are not worth their echoes: their chain is read when that is needed. */
+const MAX_ECHOES = 1_000;
+
+export class NftXtables implements Xtables {
+  readonly backend = "nft";
+  readonly #transport: NfTransport;
+  readonly #handles: Readonly<Record<IpFamily, RuleHandles>> = {
+    IPv4: new RuleHandles(),
+    IPv6: new RuleHandles(),
+  };
+
+  /** The transport may have other users. */
+  constructor(transport: NfTransport) {
+    this.#transport = transport;
+  }
+
+  async stamp(): Promise<XtStamp> {
+    return String(await this.#transport.generation());
+  }
+
+  async read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
+    const learn: NftReadingOptions["learn"] = (place, rules) =>
+      this.#handles[family].learn(place, rules);
+    return await NftReading.open({ transport: this.#transport, family, tables, learn });
+  }
+
+  async commit(
+    family: IpFamily,
+    changes: readonly XtChange[],
+    { signal }: XtCommitOptions = {},
+  ): Promise<XtReceipt | undefined> {
+    signal?.throwIfAborted();
+    if (changes.length === 0) return undefined;
+    const handles = await this.#handlesFor(family, changes);
+    signal?.throwIfAborted();
+    const echoed = this.#echoed(family, changes);
+    const batch = encodeChanges(changes, {
+      family,
+      handleOf: (change) => handles.get(change) ?? 0n,
+      wantsEcho: (change) => echoed.has(change),
+    });
+    this.#forgetChanged(family, changes, echoed);
+    try {
+      const committed = await commitBatch(this.#transport, batch, {
+        describe: ({ operation }) => {
+          const change = changes[operation];
+          return change ? describeChange(change, family) : `change rules of ${toolOf(family)}`;
+        },
+      });
+      this.#learn(family, changes, committed);
+      const { after, before } = committed.receipt;
+      return { before: String(before), after: String(after), isOwn: after === before + 1 };
+    } catch (error) {
+      for (const change of changes) {
+        if ("chain" in change) this.#handles[family].forget(change);
+      }
+      throw refusedChanges(error, { changes, family });
+    }
+  }
+
+  /** The handle for each change that deletes a rule; a rule that is not there is refused here. */
+  async #handlesFor(
+    family: IpFamily,
+    changes: readonly XtChange[],
+  ): Promise<ReadonlyMap<number, bigint>> {
+    const known = this.#handles[family];
+    const found = new Map<number, bigint>();
+    for (const [index, change] of changes.entries()) {
+      if (change.kind !== "delete-rule") continue;
+      if (!known.knows(change)) await this.#learnChain(family, change);
+      const handle = known.take(change, ruleText(change.rule, family));
+      if (handle === undefined) {
+        const failures = [{
+          change: index,
+          refusal: "not-found" as const,
+          message: "no such object",
+        }];
+        for (const each of changes) if ("chain" in each) known.forget(each);
+        throw new XtablesError({ family, changes, failures });
+      }
+      found.set(index, handle);
+    }
+    return found;
+  }
+
+  async #learnChain(family: IpFamily, place: XtPlace): Promise<void> {
+    const options = { family, transport: this.#transport };
+    for await (const [, rules] of readRules(options, place.table, [place.chain])) {
+      this.#handles[family].learn(place, rules);
+    }
+  }
+
+  /** The rules whose handles are to be told: those put at the head of chains whose rules are known. */
+  #echoed(family: IpFamily, changes: readonly XtChange[]): ReadonlySet<number> {
+    const known = this.#handles[family];
+    const echoed = changes.flatMap((change, index) =>
+      change.kind === "insert-rule" && known.knows(change) ? [index] : []
+    );
+    return new Set(echoed.length > MAX_ECHOES ? [] : echoed);
+  }
+
+  /** Before the batch is handed over: what it changes without telling is known no more. */
+  #forgetChanged(
+    family: IpFamily,
+    changes: readonly XtChange[],
+    echoed: ReadonlySet<number>,
+  ): void {
+    for (const [index, change] of changes.entries()) {
+      if (change.kind === "add-table" || change.kind === "delete-rule") continue;
+      if (!echoed.has(index)) this.#handles[family].forget(change);
+    }
+  }
+
+  #learn(family: IpFamily, changes: readonly XtChange[], { echoes }: Committed): void {
+    for (const { operation, payload, type } of echoes) {
+      const change = changes[operation];
+      if (type !== Msg.newRule || change?.kind !== "insert-rule") continue;
+      this.#handles[family].inserted(change, decodeListedRule(payload, family));
+    }
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * Removes chains that have one owner, and the jumps that lead to them. What the owner has is data; the
+ * walk is the same in both engines. The owner's own chains are not read one by one, however many there
+ * are: the others are, since somebody else's rule may lead to ours.
+ */
+import type { IpFamily } from "../../base/ip_family.ts";
+import { XtablesError } from "./errors.ts";
+import type { XtChange, XtRule, XtTable } from "./rules.ts";
+import type { Xtables, XtListedRule, XtReading, XtRefusal } from "./xtables.ts";
+
+/** What an owner has in one table. */
+export interface XtOwned {
+  readonly table: XtTable;
+  readonly chains: readonly string[];
+  /** All names that it matches as a whole belong to the owner; none where it is absent. */
+  readonly pattern?: RegExp;
+  /** The owner's only beside others of its chains: alone in the table, somebody else made them. */
+  readonly companions?: readonly string[];
+  /** Chains whose every rule has a comment and leads to no stranger, where the owner wrote it. */
+  readonly plain?: readonly string[];
+  /** Comments of the owner's jumps in chains that the kernel calls itself. */
+  readonly jumpComments: readonly string[];
+}
+
+/** One thing that goes, in iptables' words. */
+export interface XtRemovalStep {
+  readonly action: "delete" | "empty";
+  /** `rule` is one of somebody else's that is inside an owner's chain. */
+  readonly kind: "jump" | "rule" | "chain";
+  readonly table: XtTable;
+  /** The chain that holds the rule; undefined for a chain. */
+  readonly chain?: string;
+  readonly name: string;
+}
+
+/** A chain that cannot go: somebody else's rule leads to it. */
+export interface XtHeldChain {
+  readonly table: XtTable;
+  readonly chain: string;
+  /** The chain of that rule, and the rule. */
+  readonly by: { readonly chain: string; readonly rule: string };
+}
+
+/** What a removal would do to one family. */
+export interface XtRemovalPlan {
+  readonly steps: readonly XtRemovalStep[];
+  readonly held: readonly XtHeldChain[];
+  /** One commit: jumps first, then the chains. */
+  readonly changes: readonly XtChange[];
+}
+
+/** What a removal did. */
+export interface XtRemovalReport {
+  readonly steps: readonly XtRemovalStep[];
+  /** What could not be done, and is still there. */
+  readonly left: readonly XtRemovalStep[];
+  /** Why. */
+  readonly error?: unknown;
+}
+
+/** Whose chains of which family. */
+export interface XtRemovalOptions {
+  readonly family: IpFamily;
+  readonly owned: readonly XtOwned[];
+}
+
+/** Between reading and writing somebody else may write: so often it is read again. */
+const tries = 3;
+
+/** Which of these chains of a table are the owner's. */
+export function ownedChains(
+  names: readonly string[],
+  { chains, companions = [], pattern }: XtOwned,
+): readonly string[] {
+  const certain = names.filter((name) => chains.includes(name) || pattern?.test(name));
+  if (certain.length === 0) return [];
+  return [...certain, ...names.filter((name) => companions.includes(name))].sort();
+}
+
+/** Reads and plans; changes nothing. */
+export async function planXtRemoval(
+  xtables: Xtables,
+  { family, owned }: XtRemovalOptions,
+): Promise<XtRemovalPlan> {
+  const reading = await xtables.read(family, owned.map(({ table }) => table));
+  const plans: XtRemovalPlan[] = [];
+  for (const each of owned) plans.push(await planTable(reading, each));
+  return {
+    steps: plans.flatMap(({ steps }) => steps),
+    held: plans.flatMap(({ held }) => held),
+    changes: plans.flatMap(({ changes }) => changes),
+  };
+}
+
+/** Reads, removes in one commit, and reads again. A refusal of a state that was outdated is tried anew. */
+export async function removeOwned(
+  xtables: Xtables,
+  options: XtRemovalOptions,
+  signal: AbortSignal,
+): Promise<XtRemovalReport> {
+  const done: XtRemovalStep[] = [];
+  let error: unknown;
+  for (let attempt = 0; attempt < tries; attempt++) {
+    signal.throwIfAborted();
+    const { changes, steps } = await planXtRemoval(xtables, options);
+    if (changes.length === 0) return { steps: done, left: [] };
+    try {
+      await xtables.commit(options.family, changes, { signal });
+      done.push(...steps);
+    } catch (refusal) {
+      if (!(refusal instanceof XtablesError)) throw refusal;
+      error = refusal;
+      if (!mayPass(refusal)) break;
+    }
+  }
+  const { steps } = await planXtRemoval(xtables, options);
+  return { steps: done, left: steps, ...(error !== undefined && { error }) };
+}
+
+/** The first refusal tells: others may follow from it. */
+function mayPass({ failures: [first] }: XtablesError): boolean {
+  const passing: readonly XtRefusal[] = ["stale", "busy", "not-found", "locked"];
+  return passing.includes(first.refusal);
+}
+
+/** What is found in the chains that are not the owner's. */
+interface Surroundings {
+  readonly jumps: readonly {
+    readonly chain: string;
+    readonly rule: XtRule;
+    readonly key: string;
+  }[];
+  /** By the chain that is led to: the first rule that does. */
+  readonly holders: ReadonlyMap<string, XtHeldChain["by"]>;
+}
+
+async function planTable(reading: XtReading, owned: XtOwned): Promise<XtRemovalPlan> {
+  const { table } = owned;
+  const there = reading.chains.filter((chain) => chain.table === table);
+  const own = ownedChains(there.map(({ name }) => name), owned);
+  if (own.length === 0) return { steps: [], held: [], changes: [] };
+  const isOwn = new Set(own);
+  const others = there.filter(({ name }) => !isOwn.has(name));
+  const { holders, jumps } = await look(reading, { owned, isOwn, others });
+  const strangers = await strangersIn(reading, owned, isOwn);
+  const heldNames = own.filter((name) => holders.has(name));
+  const full = [...(await reading.rules(table, heldNames))]
+    .filter(([, rules]) => rules.length > 0).map(([chain]) => chain);
+  const going = own.filter((name) => !holders.has(name));
+  return {
+    held: heldNames.flatMap((chain) => {
+      const by = holders.get(chain);
+      return by ? [{ table, chain, by }] : [];
+    }),
+    steps: [
+      ...jumps.map(({ chain, key }) => step("delete", "jump", { table, chain, name: key })),
+      ...strangers.map(({ chain, key }) => step("delete", "rule", { table, chain, name: key })),
+      ...full.map((name) => step("empty", "chain", { table, name })),
+      ...going.map((name) => step("delete", "chain", { table, name })),
+    ],
+    changes: [
+      ...jumps.map(({ chain, rule }) => ({ kind: "delete-rule", table, chain, rule }) as const),
+      ...[...full, ...going].map((chain) => ({ kind: "flush-chain", table, chain }) as const),
+      ...going.map((chain) => ({ kind: "delete-chain", table, chain }) as const),
+    ],
+  };
+}
+
+function step(
+  action: XtRemovalStep["action"],
+  kind: XtRemovalStep["kind"],
+  where: Pick<XtRemovalStep, "table" | "chain" | "name">,
+): XtRemovalStep {
+  return { action, kind, ...where };
+}
+
+async function look(
+  reading: XtReading,
+  { isOwn, others, owned: { jumpComments, table } }: {
+    readonly owned: XtOwned;
+    readonly isOwn: ReadonlySet<string>;
+    readonly others: XtReading["chains"];
+  },
+): Promise<Surroundings> {
+  const builtIn = new Set(others.filter((chain) => chain.isBuiltIn).map(({ name }) => name));
+  const found = await reading.rules(table, others.map(({ name }) => name));
+  const jumps: { chain: string; rule: XtRule; key: string }[] = [];
+  const holders = new Map<string, XtHeldChain["by"]>();
+  for (const [chain, rules] of found) {
+    for (const listed of rules) {
+      const { jump, key, rule } = listed;
+      if (jump === undefined || !isOwn.has(jump)) continue;
+      const comment = commentOf(listed);
+      const isOurs = comment !== undefined && jumpComments.includes(comment);
+      if (rule && isOurs && builtIn.has(chain)) jumps.push({ chain, rule, key });
+      else if (!holders.has(jump)) holders.set(jump, { chain, rule: key.replace(/^\? /, "") });
+    }
+  }
+  return { jumps, holders };
+}
+
+/** Rules of others in chains where the owner's rules all look alike. */
+async function strangersIn(
+  reading: XtReading,
+  { plain = [], table }: XtOwned,
+  isOwn: ReadonlySet<string>,
+): Promise<readonly { readonly chain: string; readonly key: string }[]> {
+  const found = await reading.rules(table, plain.filter((name) => isOwn.has(name)));
+  return [...found].flatMap(([chain, rules]) =>
+    rules.filter((listed) =>
+      commentOf(listed) === undefined ||
+      (listed.jump !== undefined && !isOwn.has(listed.jump))
+    ).map(({ key }) => ({ chain, key: key.replace(/^\? /, "") }))
+  );
+}
+
+function commentOf({ rule }: XtListedRule): string | undefined {
+  const match = rule?.matches.find(({ kind }) => kind === "comment");
+  return match?.kind === "comment" ? match.text : undefined;
+}

@@ -1,0 +1,114 @@
+/**
+ * Access to iptables' rules as the rest of the program sees it, one family at a time. Three things
+ * implement it: nf_tables by netlink in the form of `iptables-nft`, the older tables by
+ * `iptables-legacy-restore`, and a fake.
+ */
+import type { IpFamily } from "../../base/ip_family.ts";
+import type { XtChange, XtRule, XtTable } from "./rules.ts";
+
+/** Which of the kernel's two rule engines holds the rules. They do not see each other's. */
+export type XtBackend = "nft" | "legacy";
+
+/** A chain of a listing, without its rules. */
+export interface XtChain {
+  readonly table: XtTable;
+  readonly name: string;
+  /** The kernel calls it itself. */
+  readonly isBuiltIn: boolean;
+  /**
+   * Differs from that of an earlier reading where the chain was changed since, but for a rule that was
+   * replaced by another one: only its rules tell that. Absent where the backend has none.
+   */
+  readonly fingerprint?: string;
+}
+
+/** A rule of a listing. */
+export interface XtListedRule {
+  /** Equal exactly for rules that mean the same: `ruleText` of ours, something else where we lack the words. */
+  readonly key: string;
+  /** The chain it leads to. */
+  readonly jump?: string;
+  /** Undefined: our language cannot say it, so somebody else wrote it. */
+  readonly rule?: XtRule;
+}
+
+/** The state of a family's rules at one moment; equal to a later one while nobody changed anything. */
+export type XtStamp = string;
+
+/**
+ * The state just before a commit and just after it. `isOwn`: nobody else wrote in between (the legacy
+ * backend cannot tell and says so always), so whoever trusted `before` may trust `after`.
+ */
+export interface XtReceipt {
+  readonly before: XtStamp;
+  readonly after: XtStamp;
+  readonly isOwn: boolean;
+}
+
+export interface XtCommitOptions {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * A look at some tables. The legacy backend has read all of them, and answers from that moment; the nft
+ * backend asks the kernel for each answer.
+ */
+export interface XtReading {
+  /** Every chain of these tables; none of a table that is not there. */
+  readonly chains: readonly XtChain[];
+  /** The rules of these chains in their order; a chain that is not there is left out. */
+  rules(
+    table: XtTable,
+    chains: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly XtListedRule[]>>;
+  /**
+   * Those of the chains that do not hold exactly these rules, in the order of the map; a missing chain
+   * is among them. Much cheaper than `rules` where there are many.
+   */
+  differing(
+    table: XtTable,
+    wanted: ReadonlyMap<string, readonly XtRule[]>,
+  ): Promise<readonly string[]>;
+}
+
+/**
+ * `commit` applies all changes or none (the legacy backend: all or none of each table, in the order
+ * of their first change). It throws `XtablesError`, which names what was refused by its index. No
+ * changes write nothing and give no receipt. Calls may overlap; the kernel sees commits in their order.
+ */
+export interface Xtables {
+  readonly backend: XtBackend;
+  /** Cheap enough to ask every second. */
+  stamp(family: IpFamily): Promise<XtStamp>;
+  read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading>;
+  commit(
+    family: IpFamily,
+    changes: readonly XtChange[],
+    options?: XtCommitOptions,
+  ): Promise<XtReceipt | undefined>;
+}
+
+/**
+ * Why a change was refused. `not-found`: something that it names is not there; `exists`: something that
+ * it adds is; `busy`: something that it deletes is used; `unsupported`: the kernel lacks what the rule
+ * needs; `stale`: somebody else wrote at the same moment; `locked`: another program holds iptables'
+ * lock; `not-permitted`: this process may not; `other`: what the message says.
+ */
+export type XtRefusal =
+  | "not-found"
+  | "exists"
+  | "busy"
+  | "unsupported"
+  | "stale"
+  | "locked"
+  | "not-permitted"
+  | "other";
+
+/** One change that was refused. */
+export interface XtFailure {
+  /** Index into the changes, or -1 for the batch as a whole. */
+  readonly change: number;
+  readonly refusal: XtRefusal;
+  /** The kernel's or the tool's own words. */
+  readonly message: string;
+}

@@ -1,0 +1,111 @@
+/** The legacy backend on real tables, with the machine's tools. */
+import assert from "node:assert/strict";
+import { ipFamilies } from "../../../lib/base/ip_family.ts";
+import type { XtChange } from "../../../lib/kernel/xtables/rules.ts";
+import { checkBehaviour } from "../../lib/kernel/xtables/behaviour.ts";
+import { sampleCounter } from "../../lib/kernel/xtables/sample_rules.ts";
+import { XtNamespace } from "./namespace.ts";
+import { sampleChains, sampleChanges, sampleText } from "../../lib/kernel/xtables/sample_chains.ts";
+
+Deno.test("the legacy backend behaves as the fake", async (t) => {
+  await checkBehaviour(t, async () => {
+    const namespace = await XtNamespace.create();
+    return Object.assign(namespace.legacy(), {
+      [Symbol.asyncDispose]: () => namespace[Symbol.asyncDispose](),
+    });
+  });
+});
+
+for (const family of ipFamilies) {
+  Deno.test(`our changes are what the tool makes of the same text, ${family}`, async () => {
+    await using ours = await XtNamespace.create();
+    await using theirs = await XtNamespace.create();
+    for (const namespace of [theirs, ours]) namespace.addCounter(sampleCounter);
+    await theirs.restore(sampleText(family), { family, backend: "legacy" });
+    await ours.legacy().commit(family, sampleChanges(family));
+    for (const table of ["nat", "filter"]) {
+      const saved = await ours.save({ family, table, backend: "legacy" });
+      assert.equal(saved, await theirs.save({ family, table, backend: "legacy" }));
+      await ours.restore(saved, { family, backend: "legacy", test: true });
+    }
+  });
+
+  Deno.test(`rules are read as what they say, ${family}`, async () => {
+    await using namespace = await XtNamespace.create();
+    namespace.addCounter(sampleCounter);
+    await namespace.restore(sampleText(family), { family, backend: "legacy" });
+    const reading = await namespace.legacy().read(family, ["nat", "filter"]);
+    for (const { chain, name, rule, table, text } of sampleChains(family)) {
+      const found = (await reading.rules(table, [chain])).get(chain);
+      assert.deepEqual(found?.map((each) => [each.key, each.rule]), [[text, rule]], name);
+      assert.deepEqual(await reading.differing(table, new Map([[chain, [rule]]])), [], name);
+      assert.deepEqual(await reading.differing(table, new Map([[chain, []]])), [chain], name);
+    }
+    const chains = reading.chains.filter(({ table }) => table === "filter");
+    assert.deepEqual(
+      chains.filter(({ isBuiltIn }) => isBuiltIn).map(({ name }) => name),
+      ["INPUT", "FORWARD", "OUTPUT"],
+    );
+  });
+}
+
+Deno.test("looking at tables that are not there does not make them", async () => {
+  await using namespace = await XtNamespace.create();
+  const xtables = namespace.legacy();
+  assert.equal(await xtables.stamp("IPv4"), "");
+  assert.deepEqual((await xtables.read("IPv4", ["nat", "filter"])).chains, []);
+  assert.deepEqual(namespace.legacyTables().loaded("IPv4"), []);
+});
+
+Deno.test("a stamp moves with what is in any table of the family, and with nothing else", async () => {
+  await using namespace = await XtNamespace.create();
+  const xtables = namespace.legacy();
+  const receipt = await xtables.commit("IPv4", [
+    { kind: "add-table", table: "nat" },
+    { kind: "add-chain", table: "nat", chain: "A" },
+  ]);
+  const stamp = await xtables.stamp("IPv4");
+  assert.deepEqual(receipt, { before: "", after: stamp, isOwn: true });
+  assert.match(stamp, /^nat \d+\/\d+$/);
+  await namespace.run(["ip6tables-legacy", "-N", "B"]);
+  await namespace.run(["iptables-nft", "-t", "nat", "-N", "B"]);
+  assert.equal(await xtables.stamp("IPv4"), stamp);
+  await namespace.run(["iptables-legacy", "-t", "nat", "-A", "A", "-j", "ACCEPT"]);
+  assert.notEqual(await xtables.stamp("IPv4"), stamp);
+});
+
+Deno.test("tables are written one after the other: those before a refused one stay written", async () => {
+  await using namespace = await XtNamespace.create();
+  const xtables = namespace.legacy();
+  const changes: readonly XtChange[] = [
+    { kind: "add-chain", table: "filter", chain: "A" },
+    { kind: "add-chain", table: "nat", chain: "A" },
+    {
+      kind: "append-rule",
+      table: "nat",
+      chain: "A",
+      rule: { matches: [], target: { kind: "reject" } },
+    },
+  ];
+  await assert.rejects(xtables.commit("IPv4", changes), {
+    name: "XtablesError",
+    message: "Cannot change rules of iptables: line 7 failed",
+  });
+  const { chains } = await xtables.read("IPv4", ["filter", "nat"]);
+  assert.deepEqual(
+    chains.filter(({ name }) => name === "A").map(({ table }) => table),
+    ["filter"],
+  );
+});
+
+for (const family of ipFamilies) {
+  Deno.test(`chains are seen without a tool, ${family}`, async () => {
+    await using namespace = await XtNamespace.create();
+    namespace.addCounter(sampleCounter);
+    await namespace.restore(sampleText(family), { family, backend: "legacy" });
+    const { chains } = await namespace.legacy().read(family, ["nat"]);
+    const own = chains.filter(({ isBuiltIn }) => !isBuiltIn).map(({ name }) => name);
+    assert.deepEqual(namespace.legacyTables().chains(family, "nat").toSorted(), own.toSorted());
+    assert.ok(own.length > 20);
+  });
+}

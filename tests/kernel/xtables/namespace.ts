@@ -1,0 +1,102 @@
+/** A network namespace of its own for each test of iptables' rules. */
+import type { IpFamily } from "../../../lib/base/ip_family.ts";
+import { type Commands, SystemCommands } from "../../../lib/kernel/commands.ts";
+import { inNetworkNamespace } from "../../../lib/kernel/netns.ts";
+import { NetlinkNfacct } from "../../../lib/kernel/nfacct/netlink_nfacct.ts";
+import { DirectTransport } from "../../../lib/kernel/nf_tables/direct_transport.ts";
+import { type LegacyTables, ProcLegacyTables } from "../../../lib/kernel/xtables/legacy_tables.ts";
+import { LegacyXtables } from "../../../lib/kernel/xtables/legacy_xtables.ts";
+import { toolOf } from "../../../lib/kernel/xtables/rules.ts";
+import { runCommand } from "../rig/command.ts";
+
+/** A namespace that goes away with `await using`. */
+export class XtNamespace implements AsyncDisposable {
+  readonly name: string;
+  readonly #transports: DirectTransport[] = [];
+
+  private constructor(name: string) {
+    this.name = name;
+  }
+
+  static async create(): Promise<XtNamespace> {
+    const name = `xt-test-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
+    await runCommand(["ip", "netns", "add", name]);
+    return new XtNamespace(name);
+  }
+
+  /** nf_tables of this namespace, by a socket in this thread; closed with the namespace. */
+  transport(): DirectTransport {
+    const transport = inNetworkNamespace(`/run/netns/${this.name}`, () => new DirectTransport());
+    this.#transports.push(transport);
+    return transport;
+  }
+
+  /** The older tables of this namespace, by the machine's tools. */
+  legacy(): LegacyXtables {
+    return new LegacyXtables({ commands: this.commands(), tables: this.legacyTables() });
+  }
+
+  /** Programs that run in here. */
+  commands(): Commands {
+    const system = new SystemCommands("/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin");
+    return {
+      lookPath: (name) => system.lookPath(name),
+      run: (argv, options) => system.run(["ip", "netns", "exec", this.name, ...argv], options),
+    };
+  }
+
+  /** The older tables as they are seen from in here. */
+  legacyTables(): LegacyTables {
+    const real = new ProcLegacyTables();
+    const path = `/run/netns/${this.name}`;
+    return {
+      loaded: (family) => inNetworkNamespace(path, () => real.loaded(family)),
+      chains: (family, table) => inNetworkNamespace(path, () => real.chains(family, table)),
+      info: (family, table) => inNetworkNamespace(path, () => real.info(family, table)),
+    };
+  }
+
+  /** Makes a counter in here. */
+  addCounter(name: string): void {
+    inNetworkNamespace(`/run/netns/${this.name}`, () => new NetlinkNfacct().ensure(name));
+  }
+
+  /** Runs a program in here and returns what it printed. */
+  run(argv: readonly string[], input?: string): Promise<string> {
+    return runCommand(["ip", "netns", "exec", this.name, ...argv], input);
+  }
+
+  /** What a tool saves of one table, or of all; without comments, counters and repeated spaces. */
+  async save(options: ToolOptions & { readonly table?: string }): Promise<string> {
+    const table = options.table === undefined ? [] : ["-t", options.table];
+    const saved = await this.run([...toolPath(options, "save"), ...table]);
+    return saved.split("\n").filter((line) => !line.startsWith("#"))
+      .map((line) => line.replace(/\[\d+:\d+\]/, "[0:0]").replaceAll("  ", " ")).join("\n");
+  }
+
+  /** Gives a tool something to restore. */
+  async restore(input: string, options: ToolOptions & { readonly test?: boolean }): Promise<void> {
+    const flags = options.test ? ["--test"] : ["--noflush"];
+    await this.run([...toolPath(options, "restore"), ...flags], input);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const transport of this.#transports) transport.close();
+    await runCommand(["ip", "netns", "delete", this.name]);
+  }
+}
+
+/** Which tool: of which family and engine, and where its newer version lies. */
+export interface ToolOptions {
+  readonly family: IpFamily;
+  readonly backend?: "nft" | "legacy";
+  /** Path of a program that takes a tool's name and runs it, such as scripts/newer-iptables gives. */
+  readonly through?: string;
+}
+
+function toolPath(
+  { backend = "nft", family, through }: ToolOptions,
+  what: "save" | "restore",
+): readonly string[] {
+  return [...through === undefined ? [] : [through], `${toolOf(family)}-${backend}-${what}`];
+}

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { FakeXtables } from "../../../../lib/kernel/xtables/fake.ts";
+import {
+  ownedChains,
+  planXtRemoval,
+  removeOwned,
+  type XtOwned,
+} from "../../../../lib/kernel/xtables/remove.ts";
+import type { XtChange, XtRule } from "../../../../lib/kernel/xtables/rules.ts";
+
+const { signal } = new AbortController();
+const family = "IPv4";
+const table = "nat";
+
+/** An owner with all there can be. */
+const owned: XtOwned = {
+  table,
+  chains: ["OWN", "OTHER-OWN"],
+  pattern: /^OWN-[A-Z]{4}$/,
+  companions: ["MARK"],
+  plain: ["OWN"],
+  jumpComments: ["our jump"],
+};
+
+function jump(chain: string, comment?: string): XtRule {
+  const matches = comment === undefined ? [] : [{ kind: "comment" as const, text: comment }];
+  return { matches, target: { kind: "jump", chain } };
+}
+
+const chain = (name: string): XtChange => ({ kind: "add-chain", table, chain: name });
+const rule = (into: string, what: XtRule): XtChange => ({
+  kind: "append-rule",
+  table,
+  chain: into,
+  rule: what,
+});
+
+/** A node with our chains, and somebody else's. */
+function node(...more: readonly XtChange[]): FakeXtables {
+  const xtables = new FakeXtables();
+  xtables.edit(family, [
+    { kind: "add-table", table },
+    ...["OWN", "OWN-ABCD", "OWN-EFGH", "MARK", "THEIRS", "OWN-mine", "OWN-ABCDE"].map(chain),
+    rule("PREROUTING", jump("THEIRS")),
+    rule("PREROUTING", jump("OWN", "our jump")),
+    rule("OUTPUT", jump("OWN", "our jump")),
+    rule("OWN", jump("OWN-ABCD", "a service")),
+    rule("OWN-ABCD", jump("MARK")),
+    rule("OWN-ABCD", jump("OWN-EFGH")),
+    ...more,
+  ]);
+  return xtables;
+}
+
+async function chainsOf(xtables: FakeXtables): Promise<readonly string[]> {
+  const { chains } = await xtables.read(family, [table]);
+  return chains.filter(({ isBuiltIn }) => !isBuiltIn).map(({ name }) => name).sort();
+}
+
+async function rulesOf(xtables: FakeXtables, name: string): Promise<readonly string[]> {
+  const rules = await (await xtables.read(family, [table])).rules(table, [name]);
+  return (rules.get(name) ?? []).map(({ key }) => key);
+}
+
+Deno.test("ownedChains() takes exact names and whole patterns, and companions beside others alone", () => {
+  const names = ["OWN-ABCD", "OWN-ABCDE", "XOWN-ABCD", "OWN-mine", "OWN", "MARK", "THEIRS"];
+  assert.deepEqual(ownedChains(names, owned), ["MARK", "OWN", "OWN-ABCD"]);
+  assert.deepEqual(ownedChains(["MARK", "THEIRS"], owned), []);
+});
+
+Deno.test("removeOwned() removes our chains and jumps in one commit, and nothing else", async () => {
+  const xtables = node();
+  const { changes, held, steps } = await planXtRemoval(xtables, { family, owned: [owned] });
+  assert.deepEqual(held, []);
+  assert.deepEqual(
+    steps.map(({ action, chain, kind, name }) =>
+      `${action} ${kind} ${name}${chain ? ` of ${chain}` : ""}`
+    ),
+    [
+      'delete jump -m comment --comment "our jump" -j OWN of PREROUTING',
+      'delete jump -m comment --comment "our jump" -j OWN of OUTPUT',
+      "delete chain MARK",
+      "delete chain OWN",
+      "delete chain OWN-ABCD",
+      "delete chain OWN-EFGH",
+    ],
+  );
+  assert.equal(xtables.commits.length, 0, "planning changes nothing");
+  const report = await removeOwned(xtables, { family, owned: [owned] }, signal);
+  assert.deepEqual(report, { steps, left: [] });
+  assert.deepEqual(xtables.commits.map((commit) => commit.changes), [changes]);
+  assert.deepEqual(await chainsOf(xtables), ["OWN-ABCDE", "OWN-mine", "THEIRS"]);
+  assert.deepEqual(await rulesOf(xtables, "PREROUTING"), ["-j THEIRS"]);
+  const again = await removeOwned(xtables, { family, owned: [owned] }, signal);
+  assert.deepEqual([again, xtables.commits.length], [{ steps: [], left: [] }, 1]);
+});
+
+Deno.test("removeOwned() empties and keeps a chain that somebody else's rule leads to", async () => {
+  const xtables = node(
+    rule("THEIRS", jump("OWN-ABCD", "our jump")),
+    rule("PREROUTING", jump("OWN")),
+  );
+  const { held } = await planXtRemoval(xtables, { family, owned: [owned] });
+  assert.deepEqual(held, [
+    { table, chain: "OWN", by: { chain: "PREROUTING", rule: "-j OWN" } },
+    {
+      table,
+      chain: "OWN-ABCD",
+      by: { chain: "THEIRS", rule: '-m comment --comment "our jump" -j OWN-ABCD' },
+    },
+  ]);
+  const report = await removeOwned(xtables, { family, owned: [owned] }, signal);
+  assert.deepEqual(report.left, []);
+  assert.deepEqual(
+    report.steps.filter(({ action }) => action === "empty").map(({ name }) => name),
+    ["OWN", "OWN-ABCD"],
+  );
+  assert.deepEqual(await chainsOf(xtables), ["OWN", "OWN-ABCD", "OWN-ABCDE", "OWN-mine", "THEIRS"]);
+  assert.deepEqual([await rulesOf(xtables, "OWN"), await rulesOf(xtables, "OWN-ABCD")], [[], []]);
+  assert.deepEqual(await rulesOf(xtables, "PREROUTING"), ["-j THEIRS", "-j OWN"]);
+  assert.deepEqual(await removeOwned(xtables, { family, owned: [owned] }, signal), {
+    steps: [],
+    left: [],
+  });
+});
+
+Deno.test("planXtRemoval() names others' rules inside our chains", async () => {
+  const xtables = node(
+    rule("OWN", jump("THEIRS", "theirs")),
+    rule("OWN", { matches: [], target: { kind: "accept" } }),
+  );
+  const { steps } = await planXtRemoval(xtables, { family, owned: [owned] });
+  assert.deepEqual(
+    steps.filter(({ kind }) => kind === "rule").map(({ chain, name }) => [chain, name]),
+    [
+      ["OWN", "-m comment --comment theirs -j THEIRS"],
+      ["OWN", "-j ACCEPT"],
+    ],
+  );
+});
+
+Deno.test("removeOwned() reads again where somebody else was faster, three times", async () => {
+  for (const [refusals, isDone] of [[1, true], [2, true], [3, false]] as const) {
+    const xtables = node();
+    let left: number = refusals;
+    xtables.refuse(({ kind }) =>
+      kind === "delete-rule" && left-- > 0
+        ? { refusal: "busy", message: "Device or resource busy" }
+        : undefined
+    );
+    // One refusal a commit: the second jump passes.
+    left = refusals * 2;
+    const report = await removeOwned(xtables, { family, owned: [owned] }, signal);
+    assert.equal(report.left.length === 0, isDone, `${refusals} refusals`);
+    assert.equal((await chainsOf(xtables)).includes("OWN"), !isDone);
+    if (!isDone) assert.match(String(report.error), /Device or resource busy/);
+  }
+});
+
+Deno.test("removeOwned() does not try again what stays refused", async () => {
+  const xtables = node();
+  let asked = 0;
+  xtables.refuse(({ kind }) => {
+    if (kind !== "delete-rule") return undefined;
+    asked++;
+    return { refusal: "not-permitted", message: "Operation not permitted" };
+  });
+  const report = await removeOwned(xtables, { family, owned: [owned] }, signal);
+  assert.deepEqual([asked, report.steps, report.left.length], [2, [], 6]);
+  await assert.rejects(removeOwned(xtables, { family, owned: [owned] }, AbortSignal.abort()), {
+    name: "AbortError",
+  });
+});
