@@ -7,7 +7,8 @@ import type { IpFamily } from "../base/ip_family.ts";
 import type { Logger } from "../base/log.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
 import type { Kernel } from "../kernel/kernel.ts";
-import type { ServicePortKey, Snapshot } from "../snapshot/snapshot.ts";
+import type { FamilySettings, ServicePortKey, Snapshot } from "../snapshot/snapshot.ts";
+import type { Leftover } from "./leftovers.ts";
 
 /**
  * What may differ from the snapshot of the last successful sync. `all` asks for the kernel to be
@@ -24,11 +25,19 @@ export type Changes =
 
 /** Something worth telling the operator that did not stop the sync. */
 export interface Notice {
-  readonly kind: "service-skipped" | "repaired" | "foreign-object" | "cleanup-failed";
   /** Present when the notice is about one service port. */
   readonly service?: ServicePortKey;
   /** One sentence. */
   readonly message: string;
+}
+
+/** What is said of service ports that cannot be programmed, in sorted order; the values say why. */
+export function skipNotices(skipped: ReadonlyMap<ServicePortKey, string>): readonly Notice[] {
+  return [...skipped].sort(([a], [b]) => a < b ? -1 : 1).map(([service, message]) => ({
+    service,
+    message: `Cannot program Service port "${service}": ${message}; it is tried again when it ` +
+      "changes and whenever the table is compared as a whole",
+  }));
 }
 
 /** What a sync did. */
@@ -38,6 +47,11 @@ export interface SyncReport {
   /** Messages sent to the kernel; 0 when it already agreed. */
   readonly written: number;
   readonly notices: readonly Notice[];
+  /**
+   * Changes that are not written yet, so that others need not wait for them: to be among those of the
+   * next sync, which should follow at once. Absent as a rule.
+   */
+  readonly unfinished?: ReadonlySet<ServicePortKey>;
 }
 
 /**
@@ -51,8 +65,62 @@ export interface SyncReport {
 export interface RuleWriter extends AsyncDisposable {
   readonly family: IpFamily;
   sync(snapshot: Snapshot, changes: Changes, signal: AbortSignal): Promise<SyncReport>;
-  /** Whether somebody else changed what the last sync left; cheap enough to ask every second. */
+  /**
+   * Whether somebody else changed what the last sync left. Looks, and changes nothing. When the signal
+   * aborts it ends soon, as if nothing were found, and goes on where it was with the next call.
+   */
   drifted(signal: AbortSignal): Promise<boolean>;
+  /**
+   * What the writer has to do of its own between syncs, such as deleting what nothing refers to any
+   * more. Does nothing where there is nothing to do, and is called again after a failure.
+   */
+  maintain(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Changes that come while a sync is going on are one sync together; one that finds the writer idle is
+ * written at once.
+ */
+export interface Gathering {
+  /** The next sync starts once no further change came for this long … */
+  readonly quietMs: number;
+  /** … or this long after the first one that it is for. */
+  readonly mostMs: number;
+}
+
+/** How long others get the kernel for themselves after a sync. */
+export interface Rest {
+  /** So many times as long as the sync took, within the bounds. */
+  readonly times: number;
+  readonly leastMs: number;
+  readonly mostMs: number;
+}
+
+/**
+ * How often a mode wants to be asked for what. The first three hold where the configuration has no
+ * `minSyncPeriod`; one that is set says all there is to say about the time between two syncs.
+ */
+export interface Pace {
+  /** Least time from the end of a sync to the start of the next. */
+  readonly minSyncPeriodMs: number;
+  readonly gathering: Gathering;
+  /** Absent: a sync that follows at once is in nobody's way. */
+  readonly rest?: Rest;
+  /** The longest time without comparing the kernel as a whole. */
+  readonly fullSyncMs: number;
+  /** Whether syncs of `some` changes exist, and are told apart from whole ones. */
+  readonly partialSyncs: boolean;
+  /** Between two calls of `drifted`. */
+  readonly driftCheckMs: number;
+  /** Between two calls of `maintain`; absent where the mode has nothing of its own to do. */
+  readonly maintainMs?: number;
+}
+
+/** What a pace may depend on. */
+export interface PaceContext {
+  readonly kernel: Kernel;
+  /** As configured: how often everything is looked at again. */
+  readonly syncPeriodMs: number;
 }
 
 /** Three answers: only the first two are conclusive. */
@@ -61,22 +129,35 @@ export type Probe =
   | { readonly kind: "unsupported"; readonly reason: string }
   | { readonly kind: "unknown"; readonly reason: string };
 
-/** The half of a mode that every program may have at once: the settings it owns. */
-export interface ModeConfig<Settings> {
+/**
+ * The settings of a mode: the door `config.ts`, of which every program may have all at once. `Settings`
+ * are below the name of the mode's folder in a configuration.
+ */
+export interface ModeConfig<Settings, Mode extends string = string> {
   /** As the field `mode` spells it. */
-  readonly mode: string;
+  readonly mode: Mode;
   /** The kind of the document that holds these settings alone. */
   readonly documentKind: string;
   /** A few words for whoever edits the file. */
   readonly doc: string;
   /** Types, defaults and conditions of the settings. */
   readonly fields: FieldsOf<Settings>;
+  /** The settings of which nobody said anything: what flags and v1alpha1 start from. */
+  readonly defaults: Settings;
+  /** What the program must run on; Linux when absent. */
+  readonly platform?: "windows";
+  /** The feature gate that must be on to choose it. */
+  readonly gate?: string;
+  /** Where node ports answer when nobody says anything; on every address of the node when absent. */
+  readonly nodePortAddresses?: readonly string[];
 }
 
-/** Counts what only this mode can fail at, under the names that dashboards know. */
-export interface ModeMetrics {
-  syncFailed(family: IpFamily): void;
-  cleanupFailed(family: IpFamily): void;
+/** What a mode sets on a node once, before its first sync. */
+export interface PrepareContext {
+  readonly kernel: Kernel;
+  /** The families that will be programmed, each with its settings as they are known by then. */
+  readonly settings: ReadonlyMap<IpFamily, FamilySettings>;
+  readonly logger: Logger;
 }
 
 /** What a writer is made of besides its mode's settings. */
@@ -86,15 +167,34 @@ export interface WriterContext {
   readonly logger: Logger;
 }
 
-/** The half of a mode that is loaded only when a kernel is to be programmed with it. */
+/**
+ * The rules of a mode: the door `mod.ts`, loaded only when a kernel is to be programmed with it, or
+ * rules to be printed. One object serves all families of a program.
+ */
 export interface ModeRuntime {
+  /**
+   * Whether its rules name every address of the node where node ports answer on all of them. Each
+   * address that comes or goes is then a change of the settings.
+   */
+  readonly listsAllAddresses: boolean;
   /** Asks the kernel, without changing it, whether the mode can work there. */
   probe(kernel: Kernel, family: IpFamily): Promise<Probe>;
+  /**
+   * Sets what is set once: sysctls, links. Also all that a run with `--init-only` asks for. Writes
+   * only what differs; throws one sentence where the mode cannot do without.
+   */
+  prepare(context: PrepareContext): Promise<void>;
+  pace(context: PaceContext): Promise<Pace>;
   createWriter(context: WriterContext): Promise<RuleWriter>;
   /** What a first sync would write, as people and the mode's own tool read it. Needs no kernel. */
-  renderText(snapshot: Snapshot): string;
-  /** Names of this mode's objects that are in the kernel now; looking changes nothing. */
-  findLeftovers(kernel: Kernel): Promise<readonly string[]>;
-  /** Registers the mode's own metrics. Called once. */
-  registerMetrics(registry: MetricsRegistry): ModeMetrics;
+  renderText(snapshot: Snapshot): string | Promise<string>;
+  /** Registers the mode's own metrics, which its writers then count in. Called at most once. */
+  registerMetrics(registry: MetricsRegistry): void;
+  /** Whether what was found is what this mode programs, and so no leftover while it runs. */
+  owns(found: Leftover): boolean;
+  /**
+   * Whether its rules decide beside these, so that Services are served as they should be; beside everything
+   * where it is absent.
+   */
+  servesBeside?(found: Leftover): boolean;
 }

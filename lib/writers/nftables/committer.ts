@@ -1,11 +1,11 @@
-/**
- * Commits batches of one table and keeps count of the ruleset's generation, which moves by one with
- * every commit of anybody. While our own commits explain it, nobody else can have changed the table,
- * and there is nothing to read.
- */
-import type { CommitOptions, CommitReceipt, Nftables } from "../../kernel/nftables/nftables.ts";
+/** Commits batches of one table, counts what it wrote, and tells our commits from everybody else's. */
+import { ForeignCommits } from "../../kernel/nf_tables/foreign_commits.ts";
+import type { OwnCommits } from "../../kernel/nf_tables/own_commits.ts";
+import { BatchMeasure } from "../../kernel/nftables/batch_measure.ts";
+import type { CommitOptions, Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftOperation, NftTable } from "../../kernel/nftables/operations.ts";
-import type { OwnCommits } from "./own_commits.ts";
+import type { BatchLimit } from "./cut_batch.ts";
+import { definitionOf } from "./shards.ts";
 
 /** What a committer works with. */
 export interface CommitterOptions {
@@ -17,19 +17,26 @@ export interface CommitterOptions {
 export class Committer {
   readonly #nftables: Nftables;
   readonly #table: NftTable;
-  readonly #ownCommits: OwnCommits;
-  #expected: number | undefined;
+  /** Whether the table has to be looked at. */
+  readonly foreign: ForeignCommits;
+  readonly #measure: BatchMeasure;
   #written = 0;
 
-  constructor(options: CommitterOptions) {
-    this.#nftables = options.nftables;
-    this.#table = options.table;
-    this.#ownCommits = options.ownCommits;
+  constructor({ nftables, ownCommits, table }: CommitterOptions) {
+    this.#nftables = nftables;
+    this.#table = table;
+    this.#measure = new BatchMeasure({ table, setOf: definitionOf });
+    this.foreign = new ForeignCommits({ generation: () => nftables.generation(), ownCommits });
   }
 
   /** How many operations were committed. */
   get written(): number {
     return this.#written;
+  }
+
+  /** What the socket takes at once. */
+  get limit(): BatchLimit {
+    return { bytes: this.#nftables.largestBatch, measure: this.#measure };
   }
 
   /** One atomic batch of changes that the table needs; an empty one does nothing. */
@@ -40,38 +47,8 @@ export class Committer {
     const receipt = await this.#nftables.commit(this.#table, operations, options);
     if (!receipt) return;
     this.#written += operations.length;
-    if (isExplained(receipt, operations)) this.#ownCommits.note(receipt);
-    else this.#expected = undefined;
+    this.foreign.note(receipt, { isSurelyAChange: operations.some(isSurelyAChange) });
   }
-
-  /** The generation to remember by `agree` once what is read from now on turns out to be right. */
-  async generation(): Promise<number> {
-    return await this.#nftables.generation();
-  }
-
-  /** The table was as it should be at this generation. */
-  agree(generation: number): void {
-    this.#expected = generation;
-  }
-
-  /** Whether anybody else committed anything since. */
-  async isMoved(): Promise<boolean> {
-    const generation = await this.#nftables.generation();
-    if (this.#expected === undefined) return true;
-    this.#expected = this.#ownCommits.follow(this.#expected);
-    return generation !== this.#expected;
-  }
-}
-
-/**
- * Whether nobody else wrote meanwhile. What somebody else added just before the kernel does not add
- * again, and its generation stands still: to count such a batch would hide their commit.
- */
-function isExplained(
-  { after, before }: CommitReceipt,
-  operations: readonly NftOperation[],
-): boolean {
-  return after === before + 1 || (after === before && !operations.some(isSurelyAChange));
 }
 
 /** The kernel moves its generation for every batch with one of these. */

@@ -1,11 +1,11 @@
 /**
- * What one service port puts into the table: its elements and, with session affinity, its chains and
- * sets. Pure, and the only place where a service port's fate becomes elements. No two service ports
- * have an element in common but in the shared sets.
+ * What one service port puts into the table: its elements and, with session affinity, its chains.
+ * Pure, and the only place where a service port's fate becomes elements. No two service ports have an
+ * element in common but in the shared sets.
  */
-import type { NftElement, NftRule, NftSet, NftVerdict } from "../../kernel/nftables/operations.ts";
+import type { NftElement, NftRule, NftVerdict } from "../../kernel/nftables/operations.ts";
 import type { Endpoint, FamilySettings, ServicePort } from "../../snapshot/snapshot.ts";
-import { listOf } from "./elements.ts";
+import { listOf } from "../../base/list_of.ts";
 import {
   affinityChainName,
   type ChainName,
@@ -15,29 +15,47 @@ import {
   pickChain,
   servicePortComment,
 } from "./names.ts";
-import { affinityRules, affinitySet, endpointRules } from "./rules/affinity.ts";
+import { affinityRules, endpointRules } from "./rules/affinity.ts";
 import { firewallChains } from "./rules/firewall.ts";
 import { gotoChain } from "./rules/statements.ts";
 import { allowSets, type SetName } from "./sets.ts";
+import { affinitySetName, shardName, shardOf } from "./shards.ts";
 import { allowElements, hasSourceRanges } from "./source_ranges.ts";
 
 /** A part of the table that comes and goes as a whole. */
 export interface Contribution {
+  /** All but those of the lists. */
   readonly elements: ReadonlyMap<SetName, readonly NftElement[]>;
+  readonly lists: readonly EndpointList[];
   /** The shared chains that its elements lead to, by name. */
   readonly picks: ReadonlyMap<string, PickChain>;
   /** Chains that only this one has, with their rules. */
   readonly chains: ReadonlyMap<string, readonly NftRule[]>;
-  /** Sets that only this one has. */
-  readonly sets: ReadonlyMap<string, NftSet>;
+  /** Sets that are there while somebody needs them, by name. */
+  readonly sets: ReadonlySet<string>;
+  /** Endpoints with session affinity, by number: the sets that remember their clients. */
+  readonly clients: ReadonlyMap<number, string>;
+}
+
+/**
+ * The endpoints of one frontend: an element for each, which has its place as the last part of its
+ * key. Elements are made only of those that are written or compared: a cluster may have millions.
+ */
+export interface EndpointList {
+  readonly set: SetName;
+  /** The frontend. */
+  readonly key: NftElement["key"];
+  readonly endpoints: readonly Endpoint[];
 }
 
 /** Nothing at all. */
 export const emptyContribution: Contribution = {
   elements: new Map(),
+  lists: [],
   picks: new Map(),
   chains: new Map(),
-  sets: new Map(),
+  sets: new Set(),
+  clients: new Map(),
 };
 
 /** What the settings of the family put into the table. */
@@ -93,9 +111,11 @@ class Contributor {
   readonly #leftovers: boolean;
   readonly #protocol: string;
   readonly #elements = new Map<SetName, NftElement[]>();
+  readonly #lists: EndpointList[] = [];
   readonly #picks = new Map<string, PickChain>();
   readonly #chains = new Map<string, readonly NftRule[]>();
-  readonly #sets = new Map<string, NftSet>();
+  readonly #sets = new Set<string>();
+  readonly #clients = new Map<number, string>();
 
   constructor(servicePort: ServicePort, leftovers: boolean) {
     this.#servicePort = servicePort;
@@ -116,9 +136,11 @@ class Contributor {
     this.#hairpin();
     return {
       elements: this.#elements,
+      lists: this.#lists,
       picks: this.#picks,
       chains: this.#chains,
       sets: this.#sets,
+      clients: this.#clients,
     };
   }
 
@@ -128,7 +150,8 @@ class Contributor {
     if (this.#servicePort.internal !== "forward") {
       return this.#unserved(frontend, this.#servicePort.internal);
     }
-    // The map of cluster endpoints also when these are the local ones: it is the class's only list.
+    // A cluster IP has one list of endpoints. It is in the map `endpoints`, also where a Local policy
+    // makes it the list of this node's endpoints.
     const verdict = this.#servicePort.internalPolicyLocal
       ? this.#choice(frontend.key, "local", "endpoints")
       : this.#choice(frontend.key, "cluster", "endpoints");
@@ -179,11 +202,11 @@ class Contributor {
     const endpoints = kind === "cluster" ? clusterEndpoints : localEndpoints;
     if (endpoints.length === 0) return undefined;
     if (affinitySeconds > 0) return gotoChain(this.#affinityChain(kind, endpoints));
-    const list = listOf(this.#elements, map);
-    for (let i = 0; i < endpoints.length; i++) {
-      list.push({ key: withIndex(key, i), value: [endpoints[i].ip, endpoints[i].port] });
-    }
-    const pick = pickChain(map, endpoints.length);
+    const shard = shardOf(this.#servicePort.key, endpoints.length);
+    const set = shardName(map, shard);
+    this.#lists.push({ set, key, endpoints });
+    if (shard > 0) this.#sets.add(set);
+    const pick = pickChain(map, { count: endpoints.length, shard });
     this.#picks.set(pick.name, pick);
     return gotoChain(pick.name);
   }
@@ -195,7 +218,9 @@ class Contributor {
       const names = endpointNames(this.#servicePort, endpoint);
       if (this.#chains.has(names.chain)) continue;
       this.#chains.set(names.chain, endpointRules(this.#servicePort, endpoint));
-      this.#sets.set(names.set, affinitySet(this.#servicePort, endpoint));
+      const set = affinitySetName(names.number);
+      this.#sets.add(set);
+      this.#clients.set(names.number, set);
     }
     this.#chains.set(chain, affinityRules(chain, this.#servicePort, endpoints));
     return chain;
@@ -224,6 +249,17 @@ class Contributor {
   #add(set: SetName, key: readonly (string | number)[], value?: NftVerdict): void {
     listOf(this.#elements, set).push(value ? { key, value } : { key });
   }
+}
+
+/** The element of the endpoint in that place. */
+export function elementAt({ endpoints, key }: EndpointList, place: number): NftElement {
+  const { ip, port } = endpoints[place];
+  return { key: withIndex(key, place), value: [ip, port] };
+}
+
+/** The elements of the list. */
+export function* elementsOfList(list: EndpointList): Generator<NftElement> {
+  for (let place = 0; place < list.endpoints.length; place++) yield elementAt(list, place);
 }
 
 /** Written out, not spread: this runs for every endpoint of the cluster at start. */

@@ -1,13 +1,19 @@
 /** What the table shall be, whatever it is now. */
+import type { NftElements } from "../../kernel/nftables/nftables.ts";
 import type { NftElement } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
-import { type Contribution, contributionOf, contributionOfSettings } from "./contribution.ts";
-import { elementKey } from "../../kernel/nftables/elements.ts";
-import { listOf } from "./elements.ts";
+import {
+  type Contribution,
+  contributionOf,
+  contributionOfSettings,
+  elementsOfList,
+  type EndpointList,
+} from "./contribution.ts";
+import { elementKey } from "../../kernel/nftables/element_identity.ts";
 import type { RuleContext } from "./rules/statements.ts";
 import { isShared, type SetName } from "./sets.ts";
 
-/** How many elements a batch holds at most, but for a single Service with more. */
+/** How many elements a batch holds at most. A single Service with more is a batch of its own. */
 export const elementsPerBatch = 20_000;
 /** How many service ports a batch holds at most. */
 const servicesPerBatch = 1_000;
@@ -33,40 +39,70 @@ export function contributionsOf({ context, groups }: Desired): Map<ServicePortKe
   return contributions;
 }
 
-/** All elements that shall be in the table, each once. */
-export function wantedElements(desired: Desired): Map<SetName, NftElement[]> {
-  const wanted = new Map<SetName, NftElement[]>();
-  const seen = new Map<SetName, Set<string>>();
-  collectElements(contributionOfSettings(desired.context.settings), { seen, wanted });
-  const { contributions = contributionsOf(desired) } = desired;
-  for (const contribution of contributions.values()) {
-    collectElements(contribution, { seen, wanted });
+/** What shall be in one set. The elements of lists are made when they are walked through, and not kept. */
+class WantedSet implements NftElements {
+  readonly #elements: NftElement[] = [];
+  readonly #lists: EndpointList[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
   }
-  return wanted;
+
+  addElement(element: NftElement): void {
+    this.#elements.push(element);
+    this.#length++;
+  }
+
+  addList(list: EndpointList): void {
+    this.#lists.push(list);
+    this.#length += list.endpoints.length;
+  }
+
+  *[Symbol.iterator](): Generator<NftElement> {
+    yield* this.#elements;
+    for (const list of this.#lists) yield* elementsOfList(list);
+  }
 }
 
-function collectElements(
-  { elements }: Contribution,
-  { seen, wanted }: {
-    /** Keys of the shared sets' elements. */
-    readonly seen: Map<SetName, Set<string>>;
-    readonly wanted: Map<SetName, NftElement[]>;
-  },
-): void {
-  for (const [set, list] of elements) {
-    const target = listOf(wanted, set);
-    if (!isShared(set)) {
-      for (const element of list) target.push(element);
-      continue;
+/** What shall be in each set, each element once; a set that is not named is empty. */
+export function wantedSets(desired: Desired): ReadonlyMap<SetName, NftElements> {
+  const collection = new Collection();
+  collection.add(contributionOfSettings(desired.context.settings));
+  const { contributions = contributionsOf(desired) } = desired;
+  for (const contribution of contributions.values()) collection.add(contribution);
+  return collection.sets;
+}
+
+class Collection {
+  readonly sets = new Map<SetName, WantedSet>();
+  /** Keys of the shared sets' elements. */
+  readonly #seen = new Map<SetName, Set<string>>();
+
+  add({ elements, lists }: Contribution): void {
+    for (const list of lists) this.#set(list.set).addList(list);
+    for (const [set, own] of elements) {
+      const target = this.#set(set);
+      if (isShared(set)) this.#addShared(set, own);
+      else for (const element of own) target.addElement(element);
     }
-    let known = seen.get(set);
-    if (!known) seen.set(set, known = new Set());
-    for (const element of list) {
+  }
+
+  #addShared(set: SetName, elements: readonly NftElement[]): void {
+    let known = this.#seen.get(set);
+    if (!known) this.#seen.set(set, known = new Set());
+    for (const element of elements) {
       const key = elementKey(element);
       if (known.has(key)) continue;
       known.add(key);
-      target.push(element);
+      this.#set(set).addElement(element);
     }
+  }
+
+  #set(name: SetName): WantedSet {
+    let set = this.sets.get(name);
+    if (!set) this.sets.set(name, set = new WantedSet());
+    return set;
   }
 }
 

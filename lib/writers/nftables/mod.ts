@@ -1,47 +1,53 @@
-/** The nftables mode: everything that the rest of the program may ask of it. */
+/** The nftables mode's rules: everything that the rest of the program may ask of it. */
+import type { ModeRuntime, Pace } from "../writer.ts";
 import { systemClock } from "../../base/clock.ts";
-import type { ModeRuntime, RuleWriter } from "../writer.ts";
-import { findLeftovers } from "./cleanup.ts";
+import { LookBudget } from "./look_budget.ts";
 import type { NftablesSettings } from "./config.ts";
-import { registerMetrics } from "./metrics.ts";
-import { OwnCommits } from "./own_commits.ts";
+import { OwnCommits } from "../../kernel/nf_tables/own_commits.ts";
+import { type NftablesMetrics, registerMetrics } from "./metrics.ts";
 import { probe } from "./probe.ts";
 import { renderText } from "./render.ts";
-import { NftablesWriter, type NftablesWriterOptions } from "./writer.ts";
+import { NftablesWriter } from "./writer.ts";
 
-export { cleanup, type CleanupReport, findLeftovers } from "./cleanup.ts";
-export { tableOf } from "./names.ts";
-export { probe } from "./probe.ts";
-export { type RenderOptions, renderText } from "./render.ts";
+/**
+ * A commit holds up nobody and costs what changed, so that it is worth waiting only for what comes at
+ * the same moment. Asking whether somebody else wrote is one message.
+ */
+const pace: Pace = {
+  minSyncPeriodMs: 0,
+  gathering: { quietMs: 1, mostMs: 10 },
+  fullSyncMs: 60 * 60_000,
+  partialSyncs: true,
+  driftCheckMs: 2_000,
+  maintainMs: 2_000,
+};
 
-/** What a writer of this mode needs; without a clock it takes the system's. */
-export type WriterOptions =
-  & Omit<NftablesWriterOptions, "clock">
-  & Partial<Pick<NftablesWriterOptions, "clock">>;
-
-/** A writer of one family's table. It touches no other table, and leaves its own when it is disposed. */
-export function createWriter(options: WriterOptions): RuleWriter {
-  return new NftablesWriter({ clock: systemClock, ...options });
-}
-
-/** The mode with its settings, as the registry hands it out. */
+/** The mode with its settings, as the registry returns it. */
 export function createRuntime({ masqueradeBit }: NftablesSettings): ModeRuntime {
   const ownCommits = new OwnCommits();
+  const budget = new LookBudget(systemClock);
+  let metrics: NftablesMetrics | undefined;
   return {
+    // A rule asks the kernel whether an address is local.
+    listsAllAddresses: false,
     probe: async (kernel, family) => await probe(await kernel.nftables(), family),
+    // The table is all that this mode needs.
+    prepare: () => Promise.resolve(),
+    pace: () => Promise.resolve(pace),
     createWriter: async ({ family, kernel, logger }) =>
-      createWriter({
+      new NftablesWriter({
         family,
         nftables: await kernel.nftables(),
         masqueradeBit,
         logger,
         ownCommits,
+        budget,
+        ...(metrics ? { metrics } : {}),
       }),
     renderText: (snapshot) => renderText(snapshot, { masqueradeBit }),
-    findLeftovers: async (kernel) =>
-      (await findLeftovers(await kernel.nftables())).map(({ family, name }) =>
-        `table ${family} ${name}`
-      ),
-    registerMetrics,
+    registerMetrics: (registry) => {
+      metrics = registerMetrics(registry);
+    },
+    owns: ({ mode }) => mode === "nftables",
   };
 }

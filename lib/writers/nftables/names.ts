@@ -40,7 +40,7 @@ export const chainPurposes = {
   "nodeport-cluster": "node port, Cluster policy: masquerade, any endpoint",
   "nodeport-local": "node port, Local policy: endpoints of this node, source kept",
   "keep-destination": "decided, unchanged: no later nat chain may choose",
-  // What still has a Service's address after nat was served by nobody.
+  // A packet that still has a Service's address after nat has no endpoint.
   "nodeport-endpoints-check": "node ports without endpoints",
   "service-endpoints-check": "addresses without endpoints",
   "cluster-ips-check": "ports that no Service has, cluster IPs that are not in use",
@@ -66,12 +66,18 @@ export type EndpointMap = keyof typeof pickPrefixes;
 export interface PickChain {
   readonly name: string;
   readonly map: EndpointMap;
+  /** Which of the maps of that kind. */
+  readonly shard: number;
   readonly count: number;
 }
 
-/** The chain that chooses among so many endpoints. */
-export function pickChain(map: EndpointMap, count: number): PickChain {
-  return { name: `${pickPrefixes[map]}${count}`, map, count };
+/** The chain that chooses among so many endpoints of the map with that number. */
+export function pickChain(
+  map: EndpointMap,
+  { count, shard }: Pick<PickChain, "count" | "shard">,
+): PickChain {
+  const name = `${pickPrefixes[map]}${count}`;
+  return { name: shard === 0 ? name : `${name}-in-${shard}`, map, shard, count };
 }
 
 /** Chains of one service port with session affinity: cluster endpoints, endpoints of this node. */
@@ -83,14 +89,20 @@ export function affinityChainName(
   return prefix + hashedName(servicePortPath(servicePort));
 }
 
-/** The chain that serves one endpoint, and the set of clients that are pinned to it. */
+/** The chain that serves one endpoint with session affinity, and the endpoint's number in the sets of clients. */
 export function endpointNames(
   servicePort: ServicePort,
   endpoint: Endpoint,
-): { readonly chain: string; readonly set: string } {
+): { readonly chain: string; readonly number: number } {
   const address = endpoint.ip.replaceAll(":", ".");
-  const base = hashedName(`${servicePortPath(servicePort)}__${address}/${endpoint.port}`);
-  return { chain: `endpoint-${base}`, set: `affinity-${base}` };
+  const path = `${servicePortPath(servicePort)}__${address}/${endpoint.port}`;
+  const { digest, name } = hashed(path);
+  return { chain: `endpoint-${name}`, number: numberIn(digest) };
+}
+
+/** The set of an endpoint's clients in tables where each endpoint has one. */
+export function formerClientsName(servicePort: ServicePort, endpoint: Endpoint): string {
+  return endpointNames(servicePort, endpoint).chain.replace("endpoint-", "affinity-");
 }
 
 /** The comment of an element that has no endpoints: whose it is, within the kernel's 128 bytes. */
@@ -105,17 +117,33 @@ function servicePortPath({ namespace, name, protocol, portName }: ServicePort): 
 /** A chain name holds 255 bytes; the longest prefix takes 9, and upstream leaves 240 for the rest. */
 const longestBase = 240;
 
-/** The hash keeps names apart when the end is cut, and people from confusing neighbours. */
+/** So much of the hash is part of the name. */
+const hashBytes = 5;
+
+/** Made of bytes of the hash that the name does not show. */
+function numberIn(digest: Uint8Array): number {
+  return new DataView(digest.buffer, digest.byteOffset).getUint32(hashBytes);
+}
+
 function hashedName(body: string): string {
-  const name = `${base32(createHash("sha256").update(body).digest()).slice(0, 8)}-${body}`;
-  return name.length > longestBase ? `${name.slice(0, longestBase - 3)}...` : name;
+  return hashed(body).name;
+}
+
+/** The hash keeps names apart when the end is cut, and people from confusing neighbours. */
+function hashed(body: string): { readonly name: string; readonly digest: Uint8Array } {
+  const digest = createHash("sha256").update(body).digest();
+  const name = `${base32(digest)}-${body}`;
+  return {
+    name: name.length > longestBase ? `${name.slice(0, longestBase - 3)}...` : name,
+    digest,
+  };
 }
 
 /** RFC 4648 of the first five bytes: eight characters, no padding. */
 function base32(bytes: Uint8Array): string {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
   let bits = 0n;
-  for (const byte of bytes.subarray(0, 5)) bits = (bits << 8n) | BigInt(byte);
+  for (const byte of bytes.subarray(0, hashBytes)) bits = (bits << 8n) | BigInt(byte);
   let text = "";
   for (let shift = 35n; shift >= 0n; shift -= 5n) text += alphabet[Number((bits >> shift) & 31n)];
   return text;

@@ -4,7 +4,7 @@ import type { ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
 import type { Batch } from "./batch.ts";
 import { contributionOf, contributionOfSettings, emptyContribution } from "./contribution.ts";
 import { Draft } from "./draft.ts";
-import type { Inventory } from "./inventory.ts";
+import type { TableLedger } from "./table_ledger.ts";
 import type { RuleContext } from "./rules/statements.ts";
 import { staticChains } from "./rules/static_chains.ts";
 import { allowSets } from "./sets.ts";
@@ -20,7 +20,7 @@ export interface ServiceChange {
 /** What a plan starts from. */
 export interface PlanOptions {
   /** Changed to what holds after the batches. */
-  readonly inventory: Inventory;
+  readonly ledger: TableLedger;
   readonly before: RuleContext;
   /** May differ from `before` in everything but the presence of leftovers, which concerns all service ports. */
   readonly after: RuleContext;
@@ -34,25 +34,28 @@ export interface PlanOptions {
  */
 export function planChanges(
   changes: readonly ServiceChange[],
-  { after, before, inventory, servicesAfter }: PlanOptions,
+  { after, before, ledger, servicesAfter }: PlanOptions,
 ): readonly Batch[] {
   const draft = new Draft({
-    inventory,
-    view: inventory,
-    leaving: inventory.retiredElements(),
+    ledger,
+    view: ledger,
+    leaving: ledger.retiredElements(),
     wholeSet: (set) =>
       [...servicesAfter()]
         .filter(({ protocol }) => allowSets[protocol] === set)
         .flatMap(allowElements),
   });
-  if (!deepEqual(before.settings, after.settings)) changeSettings(draft, before, after);
+  if (!deepEqual(before.settings, after.settings)) {
+    changeSettings(draft, before, after);
+    const [old, wanted] = [before, after].map(({ settings }) => contributionOfSettings(settings));
+    ledger.census.replace(old, wanted, undefined);
+  }
   const { leftovers } = after.settings;
   for (const change of changes) {
-    draft.change(
-      change.before ? contributionOf(change.before, leftovers) : emptyContribution,
-      change.after ? contributionOf(change.after, leftovers) : emptyContribution,
-      change.key,
-    );
+    const old = change.before ? contributionOf(change.before, leftovers) : emptyContribution;
+    const wanted = change.after ? contributionOf(change.after, leftovers) : emptyContribution;
+    draft.change(old, wanted, change.key);
+    ledger.census.replace(old, wanted, change.key);
   }
   const { main, prepare } = draft.finish();
   return [prepare, main];

@@ -5,7 +5,7 @@
  */
 import { describeError } from "../../base/errors.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
-import { isNotPermitted, isUncertain, NftablesError } from "../../kernel/nftables/errors.ts";
+import { isNotPermitted, isUncertain, NfTablesError } from "../../kernel/nf_tables/errors.ts";
 import type { Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftOperation, NftTable } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, Snapshot } from "../../snapshot/snapshot.ts";
@@ -28,7 +28,7 @@ export async function probe(nftables: Nftables, family: IpFamily): Promise<Probe
 }
 
 function judge(error: unknown, last: number): Probe {
-  if (isNotPermitted(error) || isUncertain(error) || !(error instanceof NftablesError)) {
+  if (isNotPermitted(error) || isUncertain(error) || !(error instanceof NfTablesError)) {
     return { kind: "unknown", reason: describeError(error) };
   }
   if (error.failures.every(({ operation }) => operation === last)) return { kind: "supported" };
@@ -62,6 +62,7 @@ function sample(family: IpFamily): Snapshot {
     clusterEndpoints: [endpoint],
     localEndpoints: [endpoint],
     reachableEndpoints: [endpoint],
+    endpointCount: 1,
     servingEndpoints: [],
     healthCheckNodePort: 0,
   };

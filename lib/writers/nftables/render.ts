@@ -5,7 +5,7 @@ import type { Snapshot } from "../../snapshot/snapshot.ts";
 import type { Batch } from "./batch.ts";
 import { groupServicePorts } from "./desired.ts";
 import { tableOf } from "./names.ts";
-import { Reconciliation } from "./reconciliation.ts";
+import { FullPlan } from "./full_plan.ts";
 
 /** What the text depends on beside the snapshot. */
 export interface RenderOptions {
@@ -30,7 +30,7 @@ export function firstLoad(snapshot: Snapshot, { masqueradeBit }: RenderOptions):
   const { family, services, settings } = snapshot;
   const context = { family, mark: (1 << masqueradeBit) >>> 0, settings };
   const desired = { context, groups: groupServicePorts(services) };
-  return new Reconciliation(desired, { content: undefined, retired: new Set() }).batches();
+  return new FullPlan(desired, { content: undefined, retired: new Set() }).batches();
 }
 
 /** One element a line; everything else fits on one. */

@@ -5,6 +5,7 @@
  */
 import type { NftSet } from "../../kernel/nftables/operations.ts";
 import type { Protocol } from "../../base/protocol.ts";
+import type { EndpointMap } from "./names.ts";
 
 /**
  * From what is looked up last to what is looked up first. Elements are added in this order and
@@ -32,10 +33,14 @@ export const setNames = [
   "service-nodeports",
 ] as const;
 
-export type SetName = typeof setNames[number];
+/** The sets that are always there. */
+export type StaticSetName = typeof setNames[number];
+
+/** A set with elements that Services put there: always there, or one more map of endpoints. */
+export type SetName = StaticSetName | `${EndpointMap}-${number}`;
 
 /** The sets of source ranges; one for each protocol, because `nft` refuses the protocol inside. */
-export const allowSets: Readonly<Record<Protocol, SetName>> = {
+export const allowSets: Readonly<Record<Protocol, StaticSetName>> = {
   SCTP: "firewall-allow-sctp",
   TCP: "firewall-allow-tcp",
   UDP: "firewall-allow-udp",
@@ -47,7 +52,7 @@ const endpoint = ["addr", "inet_service"] as const;
 const verdict = "verdict";
 
 /** What each is made of, and what it is for. */
-export const sets: Readonly<Record<SetName, NftSet>> = {
+export const sets: Readonly<Record<StaticSetName, NftSet>> = {
   "hairpin-connections": {
     name: "hairpin-connections",
     key: ["addr", "addr", "inet_proto", "inet_service"],
@@ -155,7 +160,7 @@ export function isMetLater(set: SetName): boolean {
   return set === "hairpin-connections";
 }
 
-function allowSet(name: SetName): NftSet {
+function allowSet(name: StaticSetName): NftSet {
   return {
     name,
     key: ["addr", "inet_service", "addr"],

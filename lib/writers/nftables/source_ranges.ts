@@ -2,7 +2,7 @@
 import { type Cidr, cidrContains, parseCidr } from "../../base/ip.ts";
 import type { NftElement } from "../../kernel/nftables/operations.ts";
 import type { ServicePort } from "../../snapshot/snapshot.ts";
-import { plainAddress } from "../../kernel/nftables/elements.ts";
+import { plainAddress } from "../../kernel/nftables/element_identity.ts";
 
 /** Whether anybody is kept out. A range of everything allows everybody: nothing to look up then. */
 export function hasSourceRanges({ loadBalancerVIPs, sourceRanges }: ServicePort): boolean {

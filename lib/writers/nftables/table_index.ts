@@ -3,70 +3,28 @@
  * somebody wants is taken out, and what is left at the end is wanted by nobody.
  */
 import { deepEqual } from "../../base/deep_equal.ts";
-import type {
-  Nftables,
-  NftElementDifference,
-  NftListedRule,
-} from "../../kernel/nftables/nftables.ts";
-import type {
-  NftChain,
-  NftElement,
-  NftRule,
-  NftSet,
-  NftTable,
-} from "../../kernel/nftables/operations.ts";
-import { elementKey } from "../../kernel/nftables/elements.ts";
-import { listOf } from "./elements.ts";
-import type { ElementComparison, TableView } from "./inventory.ts";
+import type { NftElement, NftRule } from "../../kernel/nftables/operations.ts";
+import { elementKey } from "../../kernel/nftables/element_identity.ts";
+import { listOf } from "../../base/list_of.ts";
+import type { ElementComparison, TableView } from "./table_ledger.ts";
 import type { ChainWithRules } from "./rules/statements.ts";
-import { type SetName, setNames, sets } from "./sets.ts";
-
-/** Everything the kernel told about the table. */
-export interface TableContent {
-  readonly chains: ReadonlyMap<string, NftChain>;
-  readonly rules: ReadonlyMap<string, readonly NftListedRule[]>;
-  readonly sets: ReadonlyMap<string, NftSet>;
-  /** Of our own sets that are there: what distinguishes their elements from the wanted ones. */
-  readonly differences: ReadonlyMap<SetName, NftElementDifference>;
-}
+import { elementAt, type EndpointList } from "./contribution.ts";
+import { isSame, type Places } from "./places.ts";
+import { sameElement } from "./same_element.ts";
+import type { SetName } from "./sets.ts";
+import { definitionOf, inLookupOrder } from "./shards.ts";
+import { isSameKind, type TableContent } from "./table_reading.ts";
 
 /** Nothing is there. */
 export const emptyTable: TableContent = {
+  isDormant: false,
+  ownerPort: undefined,
   chains: new Map(),
   rules: new Map(),
   sets: new Map(),
+  counts: new Map(),
   differences: new Map(),
 };
-
-/** Reads the table and compares its elements with the wanted ones; undefined when there is no table. */
-export async function readTable(
-  nftables: Nftables,
-  table: NftTable,
-  wanted: () => ReadonlyMap<SetName, readonly NftElement[]>,
-): Promise<TableContent | undefined> {
-  const listing = await nftables.listTable(table);
-  if (!listing) return undefined;
-  const rules = new Map<string, NftListedRule[]>();
-  for (const rule of listing.rules) listOf(rules, rule.chain).push(rule);
-  const chains = new Map(listing.chains.map((chain) => [chain.name, chain]));
-  const found = new Map(listing.sets.map((set) => [set.name, set]));
-  const ours = setNames.filter((name) => {
-    const set = found.get(name);
-    return set !== undefined && isSameKind(set, sets[name]);
-  });
-  const elements = Promise.withResolvers<ReadonlyMap<SetName, readonly NftElement[]>>();
-  // The sets are read meanwhile.
-  const compared = Promise.all(ours.map(async (name) => {
-    const desired = elements.promise.then((lists) => lists.get(name) ?? []);
-    return [name, await nftables.compareElements(table, sets[name], desired)] as const;
-  }));
-  try {
-    elements.resolve(wanted());
-  } catch (error) {
-    elements.reject(error);
-  }
-  return { chains, rules, sets: found, differences: new Map(await compared) };
-}
 
 /** One set's difference, by key. */
 interface SetIndex {
@@ -87,7 +45,7 @@ export class TableIndex implements TableView {
     this.#unknownChains = new Set(content.chains.keys());
     this.#unknownSets = new Set(content.sets.keys());
     for (const [set, { extra, missing }] of content.differences) {
-      const { interval } = sets[set];
+      const interval = definitionOf(set)?.interval ?? false;
       if (interval) this.#disallowed.set(set, byAddressAndPort(extra));
       this.#sets.set(set, {
         missing: new Set(missing.map(elementKey)),
@@ -103,9 +61,46 @@ export class TableIndex implements TableView {
 
   /** One of our sets exists as something else, which no addition can put right. */
   get isForeign(): boolean {
-    return setNames.some((name) => {
-      const set = this.#content.sets.get(name);
-      return set !== undefined && !isSameKind(set, sets[name]);
+    return this.#content.sets.values().some((set) => {
+      const definition = definitionOf(set.name);
+      return definition !== undefined && !isSameKind(set, definition);
+    });
+  }
+
+  isComplete(set: SetName): boolean {
+    return this.#sets.get(set)?.missing.size === 0;
+  }
+
+  /** Another order is wanted of a list: what is in its wanted place is there in the way of another. */
+  reorder(list: EndpointList, wanted: EndpointList): void {
+    const index = this.#sets.get(list.set);
+    if (!index) return;
+    for (let place = 0; place < list.endpoints.length; place++) {
+      if (isSame(list.endpoints[place], wanted.endpoints[place])) continue;
+      const element = elementAt(list, place);
+      const key = elementKey(element);
+      if (index.missing.has(key)) continue;
+      index.missing.add(key);
+      index.extra.set(key, element);
+    }
+  }
+
+  /**
+   * Which endpoints the kernel has in the places of a list; undefined where that is nothing or what
+   * is wanted. One that is in its wanted place is not told of in another.
+   */
+  placesOf(list: EndpointList): Places | undefined {
+    const index = this.#sets.get(list.set);
+    if (!index || index.missing.size === 0 || index.extra.size === 0) return undefined;
+    const keys = list.endpoints.map((_, place) => elementKey(elementAt(list, place)));
+    if (!keys.some((key) => index.missing.has(key) && index.extra.has(key))) return undefined;
+    const settled = new Set(
+      list.endpoints.filter((_, place) => !index.missing.has(keys[place])).map(endpointName),
+    );
+    return list.endpoints.map((endpoint, place) => {
+      if (!index.missing.has(keys[place])) return endpoint;
+      const found = endpointIn(index.extra.get(keys[place]));
+      return found && settled.has(endpointName(found)) ? undefined : found;
     });
   }
 
@@ -118,8 +113,9 @@ export class TableIndex implements TableView {
       const key = elementKey(element);
       if (!index.missing.has(key)) return false;
       const other = index.extra.get(key);
-      if (other) replaced.push(other);
       index.extra.delete(key);
+      if (other && sameElement(other, element)) return false;
+      if (other) replaced.push(other);
       return true;
     });
     return { missing, replaced };
@@ -154,6 +150,11 @@ export class TableIndex implements TableView {
     return this.#unknownSets.delete(name);
   }
 
+  /** Sets that somebody wants and whose elements are known, from what is looked up last to what is looked up first. */
+  wantedSets(): readonly SetName[] {
+    return inLookupOrder(this.#sets.keys().filter((set) => !this.#unknownSets.has(set)));
+  }
+
   /** Takes what is left in a set. */
   takeRemaining(set: SetName): readonly NftElement[] {
     const extra = [...this.#sets.get(set)?.extra.values() ?? []];
@@ -184,11 +185,14 @@ export class TableIndex implements TableView {
   }
 }
 
-/** Comments and default times may differ: neither changes what happens to a packet. */
-function isSameKind(a: NftSet, b: NftSet): boolean {
-  return deepEqual(a.key, b.key) && deepEqual(a.value, b.value) &&
-    (a.interval ?? false) === (b.interval ?? false) &&
-    (a.dynamicTimeoutSeconds === undefined) === (b.dynamicTimeoutSeconds === undefined);
+function endpointIn(element: NftElement | undefined): Places[number] {
+  if (!element || !Array.isArray(element.value)) return undefined;
+  const [ip, port] = element.value;
+  return typeof ip === "string" && typeof port === "number" ? { ip, port } : undefined;
+}
+
+function endpointName({ ip, port }: NonNullable<Places[number]>): string {
+  return `${ip} ${port}`;
 }
 
 function byAddressAndPort(elements: readonly NftElement[]): Map<string, NftElement[]> {

@@ -1,60 +1,69 @@
 /**
  * Keeps one family's table. The writer remembers the service ports it applied and a few counts, not
  * the table's elements: a change is the difference of two service ports. Whenever that memory may be
- * wrong (at first, after any refusal, on request) the kernel is read and its truth is the start.
+ * wrong (at first, after any refusal, on request) the kernel is read and compared with what is wanted.
  */
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { Logger } from "../../base/log.ts";
-import { isNotFound, NftablesError } from "../../kernel/nftables/errors.ts";
+import { NfTablesError } from "../../kernel/nf_tables/errors.ts";
 import type { Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftTable } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, ServicePortKey, Snapshot } from "../../snapshot/snapshot.ts";
-import type { Changes, Notice, RuleWriter, SyncReport } from "../writer.ts";
+import {
+  type Changes,
+  type Notice,
+  type RuleWriter,
+  skipNotices,
+  type SyncReport,
+} from "../writer.ts";
 import { type Batch, mergeBatches } from "./batch.ts";
-import { commitInOrder } from "./commit_in_order.ts";
+import { commitInOrder } from "../../kernel/nf_tables/commit_in_order.ts";
 import { Committer } from "./committer.ts";
-import { contributionsOf, type Desired, groupServicePorts, wantedElements } from "./desired.ts";
-import { faultOf, withoutFaults } from "./faults.ts";
-import type { Inventory } from "./inventory.ts";
+import { cutBatches } from "./cut_batch.ts";
+import { type Applied, changesOf, inTable, remember, servicesAfter } from "./applied.ts";
+import { Capacity, mostElements } from "./capacity.ts";
+import { contributionsOf, type Desired, groupServicePorts, wantedSets } from "./desired.ts";
+import { forgetClients } from "./gone_clients.ts";
+import { faultOf, withoutFaults } from "../../snapshot/faults.ts";
+import { LookBudget } from "./look_budget.ts";
+import type { NftablesMetrics } from "./metrics.ts";
 import { tableOf } from "./names.ts";
-import { OwnCommits } from "./own_commits.ts";
+import { OwnCommits } from "../../kernel/nf_tables/own_commits.ts";
 import { planChanges, type ServiceChange } from "./plan.ts";
-import { Reconciliation } from "./reconciliation.ts";
-import { Refusals } from "./refusals.ts";
+import { FullPlan } from "./full_plan.ts";
+import { CulpritSearch } from "../../kernel/nf_tables/culprit_search.ts";
 import type { RuleContext } from "./rules/statements.ts";
-import { readTable, type TableContent } from "./table_index.ts";
+import { takeOverClients } from "./former_clients.ts";
+import { definitionOf } from "./shards.ts";
+import { sliceChanges } from "./slices.ts";
+import { TableLook } from "./table_look.ts";
+import { readTable, type TableContent } from "./table_reading.ts";
+import { deleteUnneeded, emptyChains, type Tidied } from "./tidying.ts";
 
-/** More changes than this are cheaper by reading and comparing, in several batches. */
-const changesPerBatch = 1_000;
-/**
- * A foreign edit is looked for at least this often while the ruleset keeps moving. Whoever asks does
- * so every second, then reads and writes: all of it together has to fit into five.
- */
-const longestLookIntervalMs = 2_500;
-/** Share of the time that looking may take while other software keeps changing its own tables. */
-const lookShare = 1 / 20;
+/** A sync that takes longer leaves the rest of its changes to the next one, so that others get their turn. */
+const longestTurnMs = 50;
 
 /** What a writer of this mode needs. */
-export interface NftablesWriterOptions {
+interface NftablesWriterOptions {
   readonly family: IpFamily;
   readonly nftables: Nftables;
   /** The bit of the packet mark that asks for masquerading. */
   readonly masqueradeBit: number;
-  readonly clock: Clock;
+  /** The system's when absent. */
+  readonly clock?: Clock;
   readonly logger?: Logger;
   /** Shared by all writers of the program, so that none takes another's commits for somebody else's. */
   readonly ownCommits?: OwnCommits;
+  /** Shared by all writers of the program. */
+  readonly budget?: LookBudget;
+  readonly metrics?: NftablesMetrics;
+  /** What the table may hold; what a node can hold when absent. */
+  readonly mostElements?: number;
 }
 
-/** What the table holds as far as the writer knows. */
-interface Applied {
-  readonly services: Map<ServicePortKey, ServicePort>;
-  readonly context: RuleContext;
-  readonly inventory: Inventory;
-}
-
+/** A writer of one family's table. It touches no other table, and leaves its own when it is disposed. */
 export class NftablesWriter implements RuleWriter {
   readonly family: IpFamily;
   readonly #nftables: Nftables;
@@ -62,50 +71,76 @@ export class NftablesWriter implements RuleWriter {
   readonly #mark: number;
   readonly #clock: Clock;
   readonly #logger: Logger | undefined;
+  readonly #metrics: NftablesMetrics | undefined;
   readonly #committer: Committer;
   /** Undefined: only the kernel knows. */
   #applied: Applied | undefined;
-  #nextLook = -Infinity;
+  readonly #look: TableLook;
+  readonly #capacity: Capacity;
+  /** Service ports that cannot be written. */
+  readonly #skipped = new Set<ServicePortKey>();
 
   constructor(options: NftablesWriterOptions) {
     this.family = options.family;
     this.#nftables = options.nftables;
     this.#table = tableOf(options.family);
     this.#mark = (1 << options.masqueradeBit) >>> 0;
-    this.#clock = options.clock;
+    this.#clock = options.clock ?? systemClock;
     this.#logger = options.logger;
+    this.#metrics = options.metrics;
+    this.#capacity = new Capacity(options.mostElements ?? mostElements);
     const { nftables, ownCommits = new OwnCommits() } = options;
     this.#committer = new Committer({ nftables, table: this.#table, ownCommits });
+    this.#look = new TableLook({
+      nftables,
+      table: this.#table,
+      foreign: this.#committer.foreign,
+      budget: options.budget ?? new LookBudget(this.#clock),
+      clock: this.#clock,
+    });
   }
 
   async sync(snapshot: Snapshot, changes: Changes, signal: AbortSignal): Promise<SyncReport> {
+    try {
+      return await this.#sync(snapshot, changes, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#metrics?.syncFailed(this.family);
+      throw error;
+    }
+  }
+
+  async #sync(snapshot: Snapshot, changes: Changes, signal: AbortSignal): Promise<SyncReport> {
     signal.throwIfAborted();
     const writtenBefore = this.#committer.written;
-    const unneeded = this.#applied?.inventory.retired() ?? [];
+    const unneeded = this.#applied?.ledger.retired() ?? [];
     const followed = await this.#follow(snapshot, changes, signal);
     const isEnough = followed.kind === "done" && changes.kind === "some";
     const notices = isEnough
       ? skipNotices(followed.faults)
       : await this.#reconcile(snapshot, followed, signal);
     await this.#tidy(unneeded, signal);
-    return { full: !isEnough, written: this.#committer.written - writtenBefore, notices };
+    return {
+      full: !isEnough,
+      written: this.#committer.written - writtenBefore,
+      notices,
+      ...isEnough && followed.unfinished.size > 0 ? { unfinished: followed.unfinished } : {},
+    };
   }
 
   async drifted(signal: AbortSignal): Promise<boolean> {
     const applied = this.#applied;
-    if (!applied) return false;
-    if (await this.#committer.isMoved()) {
-      const started = this.#clock.monotonic();
-      if (started < this.#nextLook) return false;
-      const generation = await this.#committer.generation();
-      const isDifferent = await this.#isDifferent(applied);
-      const took = this.#clock.monotonic() - started;
-      this.#nextLook = started + Math.min(took / lookShare, longestLookIntervalMs);
-      if (isDifferent) return true;
-      this.#committer.agree(generation);
+    if (!applied || !await this.#committer.foreign.isMoved()) return false;
+    return await this.#look.isDifferent(applied, signal);
+  }
+
+  async maintain(signal: AbortSignal): Promise<void> {
+    await this.#tidy(this.#applied?.ledger.retired() ?? [], signal);
+    const ledger = this.#applied?.ledger;
+    const [nftables, table, committer] = [this.#nftables, this.#table, this.#committer];
+    for (const gone of ledger?.goneClients() ?? []) {
+      const isDone = await forgetClients(gone, { nftables, table, committer, signal });
+      if (isDone) ledger?.clientsForgotten(gone);
     }
-    await this.#tidy(applied.inventory.retired(), signal);
-    return false;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -122,36 +157,55 @@ export class NftablesWriter implements RuleWriter {
     const applied = this.#applied;
     if (!applied) return { kind: "unknown" };
     const context = this.#contextOf(snapshot);
+    if (context.settings.leftovers !== applied.context.settings.leftovers) {
+      return { kind: "unknown" };
+    }
     const faults = new Map<ServicePortKey, string>();
-    const services = changesOf(applied, snapshot, changes)
-      .map((change) => this.#soundChange(change, faults))
-      .filter(({ after, before }) => before !== after);
-    const concernsAll = context.settings.leftovers !== applied.context.settings.leftovers;
-    if (concernsAll || services.length > changesPerBatch) return { kind: "unknown" };
+    const started = this.#clock.monotonic();
+    const slices = sliceChanges(changesOf(applied, snapshot, changes));
+    for (const [i, slice] of slices.entries()) {
+      const sound = slice.map((change) => this.#soundChange(change, faults))
+        .filter(({ after, before }) => before !== after);
+      this.#noteSkipped(slice.map(({ key }) => key), faults);
+      const error = await this.#followSlice(sound, { ...applied, context }, signal);
+      if (error) return { kind: "refused", error };
+      const isLong = this.#clock.monotonic() - started > longestTurnMs;
+      if (!isLong || changes.kind === "all") continue;
+      const unfinished = new Set(slices.slice(i + 1).flat().map(({ key }) => key));
+      return { kind: "done", faults, unfinished };
+    }
+    return { kind: "done", faults, unfinished: new Set() };
+  }
+
+  /** Writes a few changes at once; gives what the kernel said against it. */
+  async #followSlice(
+    slice: readonly ServiceChange[],
+    applied: Applied,
+    signal: AbortSignal,
+  ): Promise<NfTablesError | undefined> {
+    const placed = slice.map((change) => inTable(applied, change));
+    const before = this.#applied?.context ?? applied.context;
     // Whatever happens until the end, only the kernel knows.
     this.#applied = undefined;
     try {
-      const batches = planChanges(services, {
-        inventory: applied.inventory,
-        before: applied.context,
-        after: context,
-        servicesAfter: () => followedServices(applied, services),
+      const batches = planChanges(placed, {
+        ledger: applied.ledger,
+        before,
+        after: applied.context,
+        servicesAfter: () => servicesAfter(applied, slice),
       });
-      for (const { operations } of batches) await this.#committer.commit(operations, { signal });
+      await this.#commitAll(batches, signal);
     } catch (error) {
-      if (!(error instanceof NftablesError)) throw error;
+      if (!(error instanceof NfTablesError)) throw error;
       this.#logger?.verbose(2, "The kernel refused a change, reading the table", {
         table: `${this.#table.family} ${this.#table.name}`,
         error: describeError(error),
       });
-      return { kind: "refused", error };
+      return error;
     }
-    for (const { after, key } of services) {
-      if (after) applied.services.set(key, after);
-      else applied.services.delete(key);
-    }
-    this.#applied = { ...applied, context };
-    return { kind: "done", faults };
+    remember(applied, slice, placed);
+    this.#applied = applied;
+    return undefined;
   }
 
   /** Reads the kernel, compares everything, writes the difference. */
@@ -161,60 +215,69 @@ export class NftablesWriter implements RuleWriter {
     signal: AbortSignal,
   ): Promise<readonly Notice[]> {
     const written = this.#committer.written;
-    const retired = new Set(this.#applied?.inventory.retired());
+    const retired = new Set(this.#applied?.ledger.retired());
     this.#applied = undefined;
     const context = this.#contextOf(snapshot);
     const { faults, sound } = withoutFaults(snapshot.services, this.family);
-    const refusals = new Refusals(groupServicePorts(sound));
-    let inventory: Inventory | undefined;
-    while (!inventory) {
-      const desired = { context, groups: refusals.groups };
-      inventory = await this.#attempt(desired, { refusals, retired, signal });
+    const beyond = this.#capacity.fill(sound);
+    const fitting = new Map([...sound].filter(([key]) => !beyond.has(key)));
+    const culprits = new CulpritSearch(groupServicePorts(fitting));
+    let plan: FullPlan | undefined;
+    while (!plan) {
+      const desired = { context, groups: culprits.groups };
+      plan = await this.#attempt(desired, { culprits, retired, signal });
     }
-    const services = new Map(refusals.groups.flat().map((each) => [each.key, each]));
-    this.#applied = { services, context, inventory };
-    const unneeded = inventory.retired();
+    const { chainsToEmpty, ledger, placed } = plan;
+    await this.#noted(emptyChains(chainsToEmpty, { committer: this.#committer, signal }));
+    const services = new Map(culprits.groups.flat().map((each) => [each.key, each]));
+    this.#applied = { services, placed, context, ledger };
+    const unneeded = ledger.retired();
     const isRepaired = this.#committer.written > written ||
       unneeded.some((name) => !retired.has(name));
     await this.#tidy(unneeded, signal);
-    const skipped = new Map([...faults, ...refusals.skipped]);
+    const skipped = new Map([...faults, ...beyond, ...culprits.skipped]);
+    this.#noteSkipped(this.#skipped.keys(), skipped);
     return [...skipNotices(skipped), ...isRepaired ? this.#repairNotices(followed) : []];
   }
 
   /** One reading and what follows from it; undefined when the kernel refused something. */
   async #attempt(
     desired: Desired,
-    { refusals, retired, signal }: {
-      readonly refusals: Refusals;
+    { culprits, retired, signal }: {
+      readonly culprits: CulpritSearch<ServicePort>;
       readonly retired: ReadonlySet<string>;
       readonly signal: AbortSignal;
     },
-  ): Promise<Inventory | undefined> {
+  ): Promise<FullPlan | undefined> {
     signal.throwIfAborted();
-    const generation = await this.#committer.generation();
+    const generation = await this.#committer.foreign.generation();
     const { complete, content } = await this.#compare(desired);
-    this.#committer.agree(generation);
-    let reconciliation = new Reconciliation(complete, { content, retired });
-    let batches: Iterable<Batch> = reconciliation.batches();
-    if (reconciliation.isImpossible) {
-      reconciliation = new Reconciliation(complete, { content: undefined, retired });
-      batches = [mergeBatches([{ kind: "delete-table" }], reconciliation.batches())];
+    if (content?.ownerPort !== undefined) throw ownedByOther(this.#table, content.ownerPort);
+    this.#committer.foreign.agree(generation);
+    let plan = new FullPlan(complete, { content, retired });
+    let batches: Iterable<Batch> = plan.batches();
+    if (plan.isImpossible) {
+      plan = new FullPlan(complete, { content: undefined, retired });
+      batches = [mergeBatches([{ kind: "delete-table" }], plan.batches())];
     }
-    const options = { committer: this.#committer, clock: this.#clock, signal };
-    const failed = await commitInOrder(batches, options);
-    if (!failed) return reconciliation.inventory;
+    const failed = await commitInOrder(cutBatches(batches, this.#committer.limit), {
+      commit: ({ operations }, series) =>
+        operations.length > 0 ? this.#committer.commit(operations, { series, signal }) : undefined,
+      clock: this.#clock,
+      signal,
+    });
+    if (!failed) {
+      const former = new Map([...content?.sets ?? []].filter(([name]) => !definitionOf(name)));
+      const [nftables, table, committer] = [this.#nftables, this.#table, this.#committer];
+      if (former.size > 0) {
+        const services = desired.groups.flat();
+        await takeOverClients(services, { former, nftables, table, committer, signal });
+      }
+      return plan;
+    }
     const { batch, error } = failed;
-    if (error instanceof NftablesError && refusals.learn(batch, error.failures)) return undefined;
+    if (error instanceof NfTablesError && culprits.learn(batch, error.failures)) return undefined;
     throw error;
-  }
-
-  async #isDifferent({ context, inventory, services }: Applied): Promise<boolean> {
-    const desired = { context, groups: groupServicePorts(services) };
-    const { complete, content } = await this.#compare(desired);
-    if (!content) return true;
-    const retired = new Set(inventory.retired());
-    const reconciliation = new Reconciliation(complete, { content, retired });
-    return reconciliation.isImpossible || reconciliation.isNeeded();
   }
 
   /** Reads the table, if there is one, and gives what had to be computed of the desired state for that. */
@@ -224,35 +287,58 @@ export class NftablesWriter implements RuleWriter {
     let complete = desired;
     const content = await readTable(this.#nftables, this.#table, () => {
       complete = { ...desired, contributions: contributionsOf(desired) };
-      return wantedElements(complete);
+      return wantedSets(complete);
     });
     return { complete, content };
   }
 
-  /** Deletes what nobody needs since an earlier batch. Older kernels may ask for patience. */
+  /** Deletes what nobody needs since an earlier batch. */
   async #tidy(names: readonly string[], signal: AbortSignal): Promise<void> {
-    const inventory = this.#applied?.inventory;
-    if (!inventory || names.length === 0) return;
-    try {
-      await this.#committer.commit(inventory.deletions(names), { signal });
-      inventory.forget(names);
-    } catch (error) {
-      if (!(error instanceof NftablesError)) throw error;
-      // Still referred to somewhere in the kernel: the next call tries again. Nothing that serves
-      // packets depends on it.
-      if (!isNotFound(error)) return;
-      if (names.length === 1) return inventory.forget(names);
-      // Somebody was faster with one of them.
-      for (const name of names) await this.#tidy([name], signal);
+    const ledger = this.#applied?.ledger;
+    if (!ledger || names.length === 0) return;
+    const options = { committer: this.#committer, signal };
+    ledger.forget((await this.#noted(deleteUnneeded(ledger, names, options))).gone);
+  }
+
+  /** What cannot go is counted and told, and tried again another time. */
+  async #noted(tidying: Promise<Tidied>): Promise<Tidied> {
+    const tidied = await tidying;
+    if (tidied.held.length === 0) return tidied;
+    this.#metrics?.cleanupFailed(this.family);
+    this.#logger?.verbose(2, "The kernel did not remove unused objects, trying again later", {
+      table: `${this.#table.family} ${this.#table.name}`,
+      names: tidied.held.slice(0, 10),
+    });
+    return tidied;
+  }
+
+  async #commitAll(batches: Iterable<Batch>, signal: AbortSignal): Promise<void> {
+    for (const { operations } of cutBatches(batches, this.#committer.limit)) {
+      await this.#committer.commit(operations, { signal });
     }
   }
 
   /** The change, or a removal if what it leads to cannot be written. */
   #soundChange(change: ServiceChange, faults: Map<ServicePortKey, string>): ServiceChange {
-    const fault = change.after && faultOf(change.after, this.family);
+    const broken = change.after && faultOf(change.after, this.family);
+    const after = broken === undefined ? change.after : undefined;
+    const fault = this.#capacity.change(change.before, after) ?? broken;
     if (fault === undefined) return change;
     faults.set(change.key, fault);
     return { ...change, after: undefined };
+  }
+
+  /** What becomes of service ports that were looked at. */
+  #noteSkipped(
+    looked: Iterable<ServicePortKey>,
+    skipped: ReadonlyMap<ServicePortKey, string>,
+  ): void {
+    const before = this.#skipped.size;
+    for (const key of [...looked]) this.#skipped.delete(key);
+    for (const key of skipped.keys()) this.#skipped.add(key);
+    if (before > 0 || this.#skipped.size > 0) {
+      this.#metrics?.skipped(this.family, this.#skipped.size);
+    }
   }
 
   #contextOf({ settings }: Snapshot): RuleContext {
@@ -265,52 +351,24 @@ export class NftablesWriter implements RuleWriter {
       ? describeError(followed.error)
       : "somebody else changed it";
     const table = `${this.#table.family} ${this.#table.name}`;
-    return [{ kind: "repaired", message: `Repaired table "${table}": ${cause}` }];
+    return [{ message: `Repaired table "${table}": ${cause}` }];
   }
 }
 
 /** How far the change alone came. */
 type Followed =
-  | { readonly kind: "done"; readonly faults: ReadonlyMap<ServicePortKey, string> }
-  | { readonly kind: "unknown" }
-  | { readonly kind: "refused"; readonly error: NftablesError };
-
-function changesOf(
-  { services }: Applied,
-  snapshot: Snapshot,
-  changes: Changes,
-): readonly ServiceChange[] {
-  const keys = changes.kind === "some"
-    ? [...changes.services]
-    : [...new Set([...services.keys(), ...snapshot.services.keys()])];
-  return keys
-    .map((key): ServiceChange => ({
-      key,
-      before: services.get(key),
-      after: snapshot.services.get(key),
-    }))
-    .filter(({ after, before }) => before !== after)
-    .sort((a, b) => a.key < b.key ? -1 : 1);
-}
-
-/** All service ports as they are after the changes; one that was skipped before is not among them. */
-function followedServices(
-  { services }: Applied,
-  changes: readonly ServiceChange[],
-): Iterable<ServicePort> {
-  const after = new Map(services);
-  for (const change of changes) {
-    if (change.after) after.set(change.key, change.after);
-    else after.delete(change.key);
+  | {
+    readonly kind: "done";
+    readonly faults: ReadonlyMap<ServicePortKey, string>;
+    readonly unfinished: ReadonlySet<ServicePortKey>;
   }
-  return after.values();
-}
+  | { readonly kind: "unknown" }
+  | { readonly kind: "refused"; readonly error: NfTablesError };
 
-function skipNotices(skipped: ReadonlyMap<ServicePortKey, string>): readonly Notice[] {
-  return [...skipped].sort(([a], [b]) => a < b ? -1 : 1).map(([service, message]) => ({
-    kind: "service-skipped",
-    service,
-    message: `Cannot program Service port "${service}": ${message}; it is tried again when it ` +
-      "changes and whenever the table is compared as a whole",
-  }));
+function ownedByOther({ family, name }: NftTable, port: number): Error {
+  return new Error(
+    `Cannot change table "${family} ${name}": it belongs to another program (netlink port ${port}, ` +
+      "as a rule the number of its process), and the kernel lets nobody else change it; end that " +
+      "program",
+  );
 }

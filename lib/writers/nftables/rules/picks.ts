@@ -5,27 +5,34 @@
  */
 import type { NftSelector, NftStatement } from "../../../kernel/nftables/operations.ts";
 import type { EndpointMap, PickChain } from "../names.ts";
+import type { SetName } from "../sets.ts";
+import { shardName } from "../shards.ts";
 import { addressKey, type ChainWithRules, nodePortKey } from "./statements.ts";
 
 /** The chain with its two rules. */
 export function pickRules(pick: PickChain): ChainWithRules {
   const { name, map, count } = pick;
+  const set = shardName(map, pick.shard);
   return {
-    chain: { name, comment: `choose one of ${count} from ${map}` },
+    chain: { name, comment: `choose one of ${count} from ${set}` },
     rules: [
-      { chain: name, statements: choose(map, count) },
-      { chain: name, statements: choose(map, 1) },
+      { chain: name, statements: choose({ map, set, count }) },
+      { chain: name, statements: choose({ map, set, count: 1 }) },
     ],
   };
 }
 
-function choose(map: EndpointMap, count: number): readonly NftStatement[] {
+function choose({ count, map, set }: {
+  readonly map: EndpointMap;
+  readonly set: SetName;
+  readonly count: number;
+}): readonly NftStatement[] {
   const key: readonly NftSelector[] = map === "endpoints" || map === "local-endpoints"
     ? addressKey
     : nodePortKey;
   return [
     // nat to a port needs to know that there is one.
     { kind: "match", select: ["l4proto"], in: { values: ["sctp", "tcp", "udp"] } },
-    { kind: "dnat-map", select: [...key, { numgenModulus: count }], map },
+    { kind: "dnat-map", select: [...key, { numgenModulus: count }], map: set },
   ];
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { elementText, ruleText } from "../../../../lib/kernel/nftables/text.ts";
-import { contributionOf } from "../../../../lib/writers/nftables/contribution.ts";
+import { contributionOf, elementAt } from "../../../../lib/writers/nftables/contribution.ts";
 import { endpoints, servicePort, type ServicePortSample } from "./samples.ts";
 
 const local = endpoints("IPv4", [1, 2]);
@@ -182,6 +182,10 @@ for (const { elements, leftovers = false, name, sample } of cases) {
     const found = [...contribution.elements].flatMap(([set, list]) =>
       list.map((element) => `${set} ${elementText(element)}`)
     );
+    for (const list of contribution.lists) {
+      const all = list.endpoints.map((_, place) => elementAt(list, place));
+      found.push(...all.map((element) => `${list.set} ${elementText(element)}`));
+    }
     assert.deepEqual(found.sort(), elements.toSorted());
     assert.deepEqual([contribution.chains.size, contribution.sets.size], [0, 0]);
   });
@@ -207,7 +211,7 @@ Deno.test("contributionOf() names the shared chains that it leads to", () => {
 });
 
 Deno.test("contributionOf() makes chains for session affinity, and then no lists", () => {
-  const { chains, elements, picks, sets } = contributionOf(
+  const { chains, elements, lists, picks, sets } = contributionOf(
     servicePort({
       name: "svc1",
       namespace: "ns1",
@@ -221,9 +225,10 @@ Deno.test("contributionOf() makes chains for session affinity, and then no lists
     false,
   );
   const path = "ULMVA6XW-ns1/svc1/tcp/p80";
-  const [one, two] = [...sets.keys()].map((name) => name.replace("affinity-", ""));
-  assert.equal(picks.size, 0);
-  assert.ok(!elements.has("endpoints") && !elements.has("local-endpoints"));
+  const one = "6E2C2UE5-ns1/svc1/tcp/p80__10.128.1.2/8080";
+  const two = "KQR5BO3C-ns1/svc1/tcp/p80__10.128.9.2/8080";
+  assert.deepEqual([...sets], ["affinity-24", "affinity-22"]);
+  assert.deepEqual([picks.size, lists], [0, []]);
   assert.deepEqual(elements.get("service-ips")?.map(elementText), [
     `172.30.0.1 . tcp . 80 : goto service-${path}`,
     "203.0.113.1 . tcp . 80 : goto external-local",
@@ -235,16 +240,15 @@ Deno.test("contributionOf() makes chains for session affinity, and then no lists
     [...chains].map(([name, list]) => [name, list.map((rule) => ruleText(rule, "ip"))]),
   );
   assert.deepEqual(rules.get(`service-${path}`), [
-    `ip saddr @affinity-${one} goto endpoint-${one}`,
-    `ip saddr @affinity-${two} goto endpoint-${two}`,
+    `ip saddr . numgen random mod 1 offset 321663448 @affinity-24 goto endpoint-${one}`,
+    `ip saddr . numgen random mod 1 offset 3663373910 @affinity-22 goto endpoint-${two}`,
     `numgen random mod 2 vmap { 0 : goto endpoint-${one}, 1 : goto endpoint-${two} }`,
   ]);
   assert.deepEqual(rules.get(`local-${path}`), [
-    `ip saddr @affinity-${one} goto endpoint-${one}`,
-    `numgen random mod 1 vmap { 0 : goto endpoint-${one} }`,
+    `goto endpoint-${one}`,
   ]);
   assert.deepEqual(rules.get(`endpoint-${two}`), [
-    `update @affinity-${two} { ip saddr timeout 60s }`,
+    "update @affinity-22 { ip saddr . numgen random mod 1 offset 3663373910 timeout 60s }",
     "meta l4proto tcp dnat to 10.128.9.2:8080",
   ]);
 });

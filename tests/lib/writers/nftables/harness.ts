@@ -7,11 +7,14 @@ import type {
   ServicePortKey,
   Snapshot,
 } from "../../../../lib/snapshot/snapshot.ts";
-import { createWriter, tableOf } from "../../../../lib/writers/nftables/mod.ts";
-import type { OwnCommits } from "../../../../lib/writers/nftables/own_commits.ts";
+import type { OwnCommits } from "../../../../lib/kernel/nf_tables/own_commits.ts";
+import type { NftablesMetrics } from "../../../../lib/writers/nftables/metrics.ts";
+import { tableOf } from "../../../../lib/writers/nftables/names.ts";
+import { NftablesWriter } from "../../../../lib/writers/nftables/writer.ts";
 import type { Changes, RuleWriter, SyncReport } from "../../../../lib/writers/writer.ts";
 import type { IpFamily } from "../../../../lib/base/ip_family.ts";
 import { FakeClock } from "../../../fakes/fake_clock.ts";
+import { inAnyPlace } from "./any_place.ts";
 import { snapshotOf } from "./samples.ts";
 
 export const noSignal: AbortSignal = new AbortController().signal;
@@ -21,6 +24,8 @@ export class Harness {
   readonly nftables: FakeNftables;
   readonly clock = new FakeClock();
   readonly #ownCommits: OwnCommits | undefined;
+  readonly #metrics: NftablesMetrics | undefined;
+  readonly #mostElements: number | undefined;
   writer: RuleWriter;
   #services = new Map<ServicePortKey, ServicePort>();
   #settings: Partial<FamilySettings>;
@@ -30,11 +35,15 @@ export class Harness {
     readonly nftables?: FakeNftables;
     readonly settings?: Partial<FamilySettings>;
     readonly ownCommits?: OwnCommits;
+    readonly metrics?: NftablesMetrics;
+    readonly mostElements?: number;
   } = {}) {
     this.family = options.family ?? "IPv4";
     this.nftables = options.nftables ?? new FakeNftables();
     this.#settings = options.settings ?? {};
     this.#ownCommits = options.ownCommits;
+    this.#metrics = options.metrics;
+    this.#mostElements = options.mostElements;
     this.writer = this.#newWriter();
   }
 
@@ -42,12 +51,17 @@ export class Harness {
     return snapshotOf(this.family, [...this.#services.values()], this.#settings);
   }
 
-  /** What a clean start makes of the same snapshot. */
+  /** The table, whatever places the endpoints of a frontend have. */
+  table(): string {
+    return inAnyPlace(this.nftables.dump());
+  }
+
+  /** What a clean start makes of the same snapshot, to be compared with `table`. */
   async cleanStart(): Promise<string> {
     const other = new Harness({ family: this.family, settings: this.#settings });
     other.#services = this.#services;
     await other.all();
-    return other.nftables.dump();
+    return other.table();
   }
 
   /** Adds or replaces service ports, and syncs just these. */
@@ -88,8 +102,12 @@ export class Harness {
     return await this.writer.sync(this.snapshot, changes, signal);
   }
 
-  async drifted(): Promise<boolean> {
-    return await this.writer.drifted(noSignal);
+  async drifted(signal = noSignal): Promise<boolean> {
+    return await this.writer.drifted(signal);
+  }
+
+  async maintain(): Promise<void> {
+    await this.writer.maintain(noSignal);
   }
 
   /** The process ends, and another one starts on the same kernel. */
@@ -108,12 +126,14 @@ export class Harness {
   }
 
   #newWriter(): RuleWriter {
-    return createWriter({
+    return new NftablesWriter({
       family: this.family,
       nftables: this.nftables,
       masqueradeBit: 14,
       clock: this.clock,
       ownCommits: this.#ownCommits,
+      metrics: this.#metrics,
+      ...(this.#mostElements !== undefined && { mostElements: this.#mostElements }),
     });
   }
 }

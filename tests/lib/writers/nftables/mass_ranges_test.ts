@@ -33,7 +33,7 @@ for (const { from, isRebuilt, name, to } of cases) {
     const batches = harness.batchesSince(mark);
     assert.equal(batches.length, 1);
     assert.equal(batches[0].some(({ kind }) => kind === "delete-set"), isRebuilt);
-    assert.equal(harness.nftables.dump(), await harness.cleanStart());
+    assert.equal(harness.table(), await harness.cleanStart());
   });
 
   Deno.test(`sync() of a new process, source ranges: ${name}`, async () => {
@@ -47,7 +47,7 @@ for (const { from, isRebuilt, name, to } of cases) {
       kind === "delete-set"
     );
     assert.equal(isSetDeleted, isRebuilt);
-    assert.equal(harness.nftables.dump(), await harness.cleanStart());
+    assert.equal(harness.table(), await harness.cleanStart());
   });
 }
 
@@ -57,6 +57,6 @@ Deno.test("sync() of a new process removes many ranges of a Service that is gone
   harness.arrange([], ["ns/web1:p80/TCP"]);
   harness.restart();
   await harness.all();
-  await harness.drifted();
-  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+  await harness.maintain();
+  assert.equal(harness.table(), await harness.cleanStart());
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tableOf } from "../../../../lib/writers/nftables/mod.ts";
+import { tableOf } from "../../../../lib/writers/nftables/names.ts";
 import {
   affinityChainName,
   baseChainPurposes,
@@ -30,7 +30,7 @@ Deno.test("endpointNames() hashes as upstream does", () => {
   const sample = servicePort({ name: "svc5", namespace: "ns5", portName: "p80" });
   assert.deepEqual(endpointNames(sample, { ip: "10.180.0.3", port: 80, isLocal: false }), {
     chain: "endpoint-GTK6MW7G-ns5/svc5/tcp/p80__10.180.0.3/80",
-    set: "affinity-GTK6MW7G-ns5/svc5/tcp/p80__10.180.0.3/80",
+    number: 963_527_081,
   });
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { OwnCommits } from "../../../../lib/writers/nftables/own_commits.ts";
+import { OwnCommits } from "../../../../lib/kernel/nf_tables/own_commits.ts";
 import { Harness } from "./harness.ts";
 import { everyShape } from "./samples.ts";
 
@@ -30,16 +30,4 @@ Deno.test("a family notices somebody else's commit between two of the other fami
   await ipv4.tamper({ kind: "flush-chain", chain: "services" });
   await ipv6.remove("ns/a:dns/UDP");
   assert.equal(await ipv4.drifted(), true);
-});
-
-Deno.test("follow() stops where somebody else wrote, and at what is forgotten", () => {
-  const ownCommits = new OwnCommits();
-  for (const before of [1, 2, 4]) ownCommits.note({ before, after: before + 1 });
-  ownCommits.note({ before: 5, after: 5 });
-  assert.equal(ownCommits.follow(1), 3);
-  assert.equal(ownCommits.follow(4), 5);
-  assert.equal(ownCommits.follow(9), 9);
-  for (let before = 100; before < 10_100; before++) ownCommits.note({ before, after: before + 1 });
-  assert.equal(ownCommits.follow(4), 4);
-  assert.equal(ownCommits.follow(100), 10_100);
 });

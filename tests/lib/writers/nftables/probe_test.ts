@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { FakeNftables } from "../../../../lib/kernel/nftables/fake.ts";
-import { probe } from "../../../../lib/writers/nftables/mod.ts";
+import { probe } from "../../../../lib/writers/nftables/probe.ts";
 
 for (const family of ipFamilies) {
   Deno.test(`probe() of a kernel that can do everything, ${family}`, async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import type { NftOperation, NftRule } from "../../../../lib/kernel/nftables/operations.ts";
+import { tableOf } from "../../../../lib/writers/nftables/names.ts";
 import { Harness } from "./harness.ts";
 import { endpoints, everyShape, servicePort } from "./samples.ts";
 
@@ -41,6 +42,23 @@ const damages: readonly Damage[] = [
       elements: [{ key: ["172.30.9.9", "tcp", 80], value: { kind: "drop" } }],
     }],
   },
+  {
+    name: "an element for all that no other is for",
+    operations: [{
+      kind: "add-elements",
+      set: "service-nodeports",
+      elements: [{ key: [], value: { kind: "drop" } }],
+    }],
+  },
+  {
+    name: "a range for everybody",
+    operations: [{
+      kind: "add-elements",
+      set: "firewall-allow-tcp",
+      elements: [{ key: [] }],
+    }],
+  },
+  { name: "a table that sleeps", operations: [{ kind: "add-table", dormant: true }] },
   {
     name: "a shared element too much",
     operations: [{
@@ -126,7 +144,6 @@ for (const { name, operations } of damages) {
     const { full, notices } = await harness.all();
     assert.ok(full);
     assert.deepEqual(notices, [{
-      kind: "repaired",
       message: 'Repaired table "ip kube-proxy": somebody else changed it',
     }]);
     assert.equal(harness.nftables.dump(), table);
@@ -139,7 +156,7 @@ for (const { name, operations } of damages) {
     await harness.tamper(...operations);
     harness.restart();
     assert.deepEqual((await harness.all()).notices, []);
-    await harness.drifted();
+    await harness.maintain();
     assert.equal(harness.nftables.dump(), table);
   });
 
@@ -148,8 +165,8 @@ for (const { name, operations } of damages) {
     await harness.tamper(...operations);
     await harness.remove("ns/a:p80/TCP", "ns/h-source-ranges:p80/TCP");
     if (await harness.drifted()) await harness.all();
-    await harness.drifted();
-    assert.equal(harness.nftables.dump(), await harness.cleanStart());
+    await harness.maintain();
+    assert.equal(harness.table(), await harness.cleanStart());
   });
 }
 
@@ -188,13 +205,37 @@ Deno.test("drifted() looks no more often than its cost allows while others write
   assert.ok(readings >= 5 && readings <= 11, `${readings} readings in 20 s`);
 });
 
+Deno.test("drifted() changes nothing, whatever waits to be deleted", async () => {
+  const harness = await settled();
+  await harness.remove("ns/a:p80/TCP", "ns/a:dns/UDP", "ns/i-affinity:p/TCP");
+  harness.nftables.moveGeneration();
+  const mark = harness.nftables.commits.length;
+  assert.equal(await harness.drifted(), false);
+  assert.deepEqual(harness.batchesSince(mark), []);
+  await harness.maintain();
+  assert.equal(harness.batchesSince(mark).length, 1);
+  await harness.maintain();
+  assert.equal(harness.batchesSince(mark).length, 1);
+});
+
+Deno.test("sync() counts a failure, unless the end made it one", async () => {
+  let failures = 0;
+  const metrics = { syncFailed: () => failures++, cleanupFailed: () => {}, skipped: () => {} };
+  const harness = new Harness({ metrics });
+  harness.nftables.refuse(() => Errno.EPERM);
+  await assert.rejects(harness.all());
+  assert.equal(failures, 1);
+  await assert.rejects(harness.sync({ kind: "all" }, AbortSignal.abort()));
+  assert.equal(failures, 1);
+});
+
 Deno.test("drifted() reads nothing while nobody writes", async () => {
   const harness = await settled();
   harness.nftables.listTable = () => Promise.reject(new Error("somebody read the table"));
   assert.equal(await harness.drifted(), false);
 });
 
-Deno.test("drifted() removes what is not needed, though somebody was faster with a part of it", async () => {
+Deno.test("maintain() removes what is not needed, though somebody was faster with a part of it", async () => {
   const harness = new Harness();
   const web = (pods: number) =>
     servicePort({
@@ -213,21 +254,96 @@ Deno.test("drifted() removes what is not needed, though somebody was faster with
     { kind: "delete-chain", chain: "pick-2" },
   );
   assert.equal(await harness.drifted(), false);
-  assert.equal(await harness.drifted(), false);
-  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+  await harness.maintain();
+  assert.equal(harness.table(), await harness.cleanStart());
 });
 
-Deno.test("drifted() has patience with a kernel that holds on to a chain", async () => {
-  const harness = new Harness();
+Deno.test("maintain() has patience with a kernel that holds on to a chain, and counts", async () => {
+  let refused = 0;
+  const metrics = {
+    skipped: () => {},
+    syncFailed: () => assert.fail("no sync failed"),
+    cleanupFailed: () => refused++,
+  };
+  const harness = new Harness({ metrics });
   await harness.put(...everyShape("IPv4"));
   harness.nftables.refuse(({ kind }) => kind === "delete-chain" ? Errno.EBUSY : undefined);
   await harness.remove("ns/a:p80/TCP", "ns/a:dns/UDP", "ns/i-affinity:p/TCP");
-  for (let look = 0; look < 3; look++) assert.equal(await harness.drifted(), false);
+  for (let look = 0; look < 3; look++) {
+    await harness.maintain();
+    assert.equal(refused, look + 1);
+    assert.equal(await harness.drifted(), false);
+  }
   assert.deepEqual((await harness.all()).notices, []);
   assert.equal(await harness.drifted(), false);
+  const before = refused;
   harness.nftables.refuse(() => undefined);
-  assert.equal(await harness.drifted(), false);
-  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+  await harness.maintain();
+  assert.equal(refused, before);
+  assert.equal(harness.table(), await harness.cleanStart());
+});
+
+Deno.test("sync() wakes a sleeping table only when everything in it is right", async () => {
+  const harness = await settled();
+  await harness.tamper(
+    { kind: "add-table", dormant: true },
+    { kind: "flush-chain", chain: "services" },
+    { kind: "delete-elements", set: "service-ips", elements: [dispatchKey] },
+  );
+  harness.restart();
+  const mark = harness.nftables.commits.length;
+  assert.deepEqual((await harness.all()).notices, []);
+  const kinds = harness.batchesSince(mark).map((batch) => batch.map(({ kind }) => kind));
+  assert.deepEqual(kinds.at(-1), ["add-table"]);
+  assert.ok(kinds.length > 1);
+  assert.ok(!kinds.slice(0, -1).flat().includes("add-table"));
+  assert.equal(harness.table(), await harness.cleanStart());
+});
+
+Deno.test("sync() says whose table it is that it may not change, and changes it when it may", async () => {
+  const harness = await settled();
+  harness.nftables.giveTo(4711);
+  assert.equal(await harness.drifted(), true);
+  for (const attempt of [() => harness.all(), () => harness.remove("ns/a:p80/TCP")]) {
+    await assert.rejects(attempt(), {
+      message: 'Cannot change table "ip kube-proxy": it belongs to another program (netlink port ' +
+        "4711, as a rule the number of its process), and the kernel lets nobody else change it; " +
+        "end that program",
+    });
+  }
+  harness.nftables.giveTo(undefined);
+  assert.deepEqual((await harness.all()).notices, []);
+  assert.equal(harness.table(), await harness.cleanStart());
+});
+
+Deno.test("sync() does not fail over a chain that it cannot remove, and removes all others", async () => {
+  const held: string[] = [];
+  const harness = new Harness({
+    metrics: {
+      skipped: () => {},
+      syncFailed: () => assert.fail("no sync failed"),
+      cleanupFailed: () => held.push(""),
+    },
+  });
+  await harness.put(...everyShape("IPv4"));
+  const strange = ["held", "other"].flatMap((name): NftOperation[] => [
+    { kind: "add-chain", chain: { name } },
+    { kind: "add-rule", rule: { ...dropAll, chain: name } },
+  ]);
+  await harness.tamper(...strange);
+  harness.nftables.refuse((operation) =>
+    "chain" in operation && operation.chain === "held" ? Errno.EOPNOTSUPP : undefined
+  );
+  assert.equal(await harness.drifted(), true);
+  assert.deepEqual((await harness.all()).notices.length, 1);
+  assert.ok(held.length > 0);
+  const chains = (await harness.nftables.listTable(tableOf("IPv4")))?.chains ?? [];
+  const names = chains.map(({ name }) => name);
+  assert.deepEqual([names.includes("held"), names.includes("other")], [true, false]);
+  assert.equal(await harness.drifted(), false, "what cannot go is not looked for again and again");
+  harness.nftables.refuse(() => undefined);
+  await harness.maintain();
+  assert.equal(harness.table(), await harness.cleanStart());
 });
 
 Deno.test("other tables are left alone, whatever is in them", async () => {
@@ -255,8 +371,8 @@ for (const [name, errno] of Object.entries({ EINTR: Errno.EINTR, ENOBUFS: Errno.
     harness.nftables.failNextBatch(errno);
     const report = await harness.remove("ns/a:p80/TCP");
     assert.ok(report.full);
-    assert.deepEqual(report.notices.map(({ kind }) => kind), ["repaired"]);
-    assert.equal(harness.nftables.dump(), await harness.cleanStart());
+    assert.match(report.notices.map(({ message }) => message).join(), /^Repaired table /);
+    assert.equal(harness.table(), await harness.cleanStart());
   });
 }
 
@@ -268,7 +384,7 @@ Deno.test("sync() without the right to write says so and changes nothing", async
   assert.equal(harness.nftables.dump(), table);
   harness.nftables.refuse(() => undefined);
   await harness.put(servicePort({ name: "new", clusterIP: "172.30.0.99" }));
-  assert.equal(harness.nftables.dump(), await harness.cleanStart());
+  assert.equal(harness.table(), await harness.cleanStart());
 });
 
 async function settled(): Promise<Harness> {

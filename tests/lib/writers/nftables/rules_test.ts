@@ -203,7 +203,7 @@ Deno.test("no rule but those beside leftovers leads to keep-destination", () => 
 });
 
 Deno.test("pickRules() try index 0 for a packet that was under way while K shrank", () => {
-  const { rules } = pickRules(pickChain("nodeport-local-endpoints", 3));
+  const { rules } = pickRules(pickChain("nodeport-local-endpoints", { count: 3, shard: 0 }));
   const start = "meta l4proto { tcp, udp, sctp } dnat ip addr . port to meta l4proto . th dport";
   assert.deepEqual(rules.map((rule) => ruleText(rule, "ip")), [
     `${start} . numgen random mod 3 map @nodeport-local-endpoints`,

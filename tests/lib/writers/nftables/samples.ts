@@ -9,8 +9,8 @@ import type {
 } from "../../../../lib/snapshot/snapshot.ts";
 import { servicePortOf } from "../../../fakes/service_ports.ts";
 
-export const podRange = { IPv4: "10.128.0.0/14", IPv6: "fd00:10:128::/48" } as const;
-export const serviceRange = { IPv4: "172.30.0.0/16", IPv6: "fd00:172:30::/108" } as const;
+const podRange = { IPv4: "10.128.0.0/14", IPv6: "fd00:10:128::/48" } as const;
+const serviceRange = { IPv4: "172.30.0.0/16", IPv6: "fd00:172:30::/108" } as const;
 
 /** Addresses of one family by number. */
 export interface Addresses {

@@ -6,7 +6,7 @@ import type {
   NftRule,
   NftStatement,
 } from "../../../../lib/kernel/nftables/operations.ts";
-import { tableOf } from "../../../../lib/writers/nftables/mod.ts";
+import { tableOf } from "../../../../lib/writers/nftables/names.ts";
 import { sets } from "../../../../lib/writers/nftables/sets.ts";
 import { Harness } from "./harness.ts";
 import { addresses, endpoints, servicePort } from "./samples.ts";

@@ -6,12 +6,18 @@
  * hold on to it until then. Elements that a packet meets only on its way out also leave later than
  * those that led it there. Meanwhile all of them can be taken into use again.
  */
-import type { NftElement, NftOperation, NftRule } from "../../kernel/nftables/operations.ts";
-import { elementKey } from "../../kernel/nftables/elements.ts";
-import type { SetName } from "./sets.ts";
+import type { NftElement, NftRule } from "../../kernel/nftables/operations.ts";
+import { elementKey } from "../../kernel/nftables/element_identity.ts";
+import { type Batch, BatchBuilder, OwnedElements } from "./batch.ts";
+import { Census } from "./census.ts";
+import type { GoneClients } from "./gone_clients.ts";
+import type { PickChain } from "./names.ts";
+import { isShared, type SetName } from "./sets.ts";
 
 /** What the table holds where no service port is known to have put it. */
 export interface TableView {
+  /** Whether the set surely holds everything that anybody wants of it. */
+  isComplete(set: SetName): boolean;
   /** Which of these elements are not there, and what is there under their keys; asked once for each. */
   compare(set: SetName, wanted: readonly NftElement[]): ElementComparison;
   chain(name: string, rules: readonly NftRule[]): "absent" | "differs" | "same";
@@ -36,10 +42,38 @@ type Retired = "chain" | "pick" | "set" | RetiredElement;
 /** How many service ports need what has this name. */
 type Uses = Map<string, number>;
 
-export class Inventory implements TableView {
+export class TableLedger implements TableView {
+  /** What service ports do not share. */
+  readonly census = new Census();
   readonly #chainUses: Uses = new Map();
+  readonly #setUses: Uses = new Map();
+  /** Where clients of endpoints that are gone may be remembered, by the endpoint's number. */
+  readonly #goneEndpoints = new Map<number, string>();
   readonly #elementUses = new Map<SetName, Uses>();
   readonly #retired = new Map<string, Retired>();
+
+  /** The endpoint with this number is gone; the set remembers its clients. */
+  clientsLeft(endpoint: number, set: string): void {
+    this.#goneEndpoints.set(endpoint, set);
+  }
+
+  /** The endpoint is there: its clients are remembered. */
+  clientsStay(endpoint: number): void {
+    this.#goneEndpoints.delete(endpoint);
+  }
+
+  /** What sets remember of endpoints that are gone. */
+  goneClients(): readonly GoneClients[] {
+    return [...Map.groupBy(this.#goneEndpoints, ([, set]) => set)].map(([set, gone]) => ({
+      set,
+      endpoints: new Set(gone.map(([endpoint]) => endpoint)),
+    }));
+  }
+
+  /** The set remembers them no more. */
+  clientsForgotten({ endpoints }: GoneClients): void {
+    for (const endpoint of endpoints) this.#goneEndpoints.delete(endpoint);
+  }
 
   /** Counts one more user of a shared chain; true when it is the first. */
   acquireChain(name: string): boolean {
@@ -49,6 +83,16 @@ export class Inventory implements TableView {
   /** Counts one user less; true when it was the last. */
   releaseChain(name: string): boolean {
     return release(this.#chainUses, name);
+  }
+
+  /** Counts one more user of a set that is there while somebody needs it; true when it is the first. */
+  acquireSet(name: string): boolean {
+    return acquire(this.#setUses, name);
+  }
+
+  /** Counts one user less; true when it was the last. */
+  releaseSet(name: string): boolean {
+    return release(this.#setUses, name);
   }
 
   /** Counts one more user of an element in a shared set; true when it has to be added. */
@@ -64,6 +108,23 @@ export class Inventory implements TableView {
   releaseElement(set: SetName, element: NftElement): boolean {
     const uses = this.#elementUses.get(set);
     return !uses || release(uses, elementKey(element));
+  }
+
+  /** The chains of choice that somebody needs. */
+  picksInUse(): readonly PickChain[] {
+    return this.census.picks((name) => this.#chainUses.has(name));
+  }
+
+  /** The sets that are there because somebody needs them. */
+  setsInUse(): readonly string[] {
+    return [...this.#setUses.keys()];
+  }
+
+  /** How many elements the set has, those that nobody needs any more among them. */
+  elementsOf(set: SetName): number {
+    if (!isShared(set)) return this.census.elementsOf(set);
+    const retired = this.retiredElements().filter((each) => each.set === set).length;
+    return (this.#elementUses.get(set)?.size ?? 0) + retired;
   }
 
   /** Nobody needs it any more. */
@@ -96,29 +157,37 @@ export class Inventory implements TableView {
     return [...this.#retired.keys()].sort();
   }
 
-  /** Deletes those of them that are still not needed. */
-  deletions(names: readonly string[]): readonly NftOperation[] {
+  /** Deletes those of them that are still not needed; each operation's owner is the name. */
+  deletions(names: readonly string[]): Batch {
     const kinds = names.flatMap((name) => {
       const kind = this.#retired.get(name);
       return kind ? [{ name, kind }] : [];
     });
     const chains = kinds.filter(({ kind }) => kind === "chain" || kind === "pick");
     const retiredSets = kinds.filter(({ kind }) => kind === "set");
-    const elements = kinds.map(({ kind }) => kind).filter((kind) => typeof kind === "object");
+    const elements = kinds.flatMap(({ kind, name }) =>
+      typeof kind === "object" ? [{ ...kind, name }] : []
+    );
     // Rules hold sets and chains, elements of maps hold chains.
-    return [
-      ...Map.groupBy(elements, ({ set }) => set).entries().map(([set, list]): NftOperation => (
-        { kind: "delete-elements", set, elements: list.map(({ element }) => element) }
-      )),
-      ...chains.map(({ name }): NftOperation => ({ kind: "flush-chain", chain: name })),
-      ...retiredSets.map(({ name }): NftOperation => ({ kind: "delete-set", set: name })),
-      ...chains.map(({ name }): NftOperation => ({ kind: "delete-chain", chain: name })),
-    ];
+    const batch = new BatchBuilder();
+    for (const [set, list] of Map.groupBy(elements, ({ set }) => set)) {
+      const owned = new OwnedElements();
+      for (const { element, name } of list) owned.add(element, name);
+      batch.addPiece({ kind: "delete-elements", set, owned });
+    }
+    for (const { name } of chains) batch.add({ kind: "flush-chain", chain: name }, name);
+    for (const { name } of retiredSets) batch.add({ kind: "delete-set", set: name }, name);
+    for (const { name } of chains) batch.add({ kind: "delete-chain", chain: name }, name);
+    return batch.build();
   }
 
   /** They are gone from the table. */
   forget(names: readonly string[]): void {
     for (const name of names) this.#retired.delete(name);
+  }
+
+  isComplete(): boolean {
+    return false;
   }
 
   compare(_set: SetName, wanted: readonly NftElement[]): ElementComparison {

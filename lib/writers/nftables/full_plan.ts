@@ -7,8 +7,8 @@
  * flow through the table already, elements and chains of before keep working until theirs are
  * replaced, and are removed only after that.
  */
-import type { NftElement } from "../../kernel/nftables/operations.ts";
-import type { ServicePort } from "../../snapshot/snapshot.ts";
+import type { NftElement, NftOperation } from "../../kernel/nftables/operations.ts";
+import type { Endpoint, ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
 import { type Batch, BatchBuilder } from "./batch.ts";
 import {
   type Contribution,
@@ -18,31 +18,35 @@ import {
 } from "./contribution.ts";
 import { Draft } from "./draft.ts";
 import { type Desired, elementsPerBatch } from "./desired.ts";
-import { listOf } from "./elements.ts";
-import { Inventory } from "./inventory.ts";
+import { listOf } from "../../base/list_of.ts";
+import { inPlaces, type Places } from "./places.ts";
+import { TableLedger } from "./table_ledger.ts";
 import { baseChains } from "./rules/base_chains.ts";
 import type { ChainWithRules } from "./rules/statements.ts";
 import { regularChains } from "./rules/static_chains.ts";
 import { allowSets, type SetName, setNames, sets } from "./sets.ts";
 import { allowElements } from "./source_ranges.ts";
-import { emptyTable, type TableContent, TableIndex } from "./table_index.ts";
+import { emptyTable, TableIndex } from "./table_index.ts";
+import type { TableContent } from "./table_reading.ts";
 
 /** Where the way starts. */
-export interface ReconciliationStart {
+export interface FullPlanStart {
   /** What the kernel holds; undefined when there is no table. */
   readonly content: TableContent | undefined;
   /** Names that are known to be unneeded, and may stay for a while. */
   readonly retired: ReadonlySet<string>;
 }
 
-export class Reconciliation {
+export class FullPlan {
   readonly #desired: Desired;
-  readonly #start: ReconciliationStart;
+  readonly #start: FullPlanStart;
   readonly #index: TableIndex;
   /** What is true of the table once all batches are committed. */
-  readonly inventory = new Inventory();
+  readonly ledger = new TableLedger();
+  /** Service ports whose endpoints have other places in the table than in their lists. */
+  readonly placed = new Map<ServicePortKey, ServicePort>();
 
-  constructor(desired: Desired, start: ReconciliationStart) {
+  constructor(desired: Desired, start: FullPlanStart) {
     this.#desired = desired;
     this.#start = start;
     this.#index = new TableIndex(start.content ?? emptyTable);
@@ -58,19 +62,21 @@ export class Reconciliation {
     yield this.#structure(wasLive ? [...regular, ...baseChains()] : regular);
     yield* this.#services();
     if (!wasLive) yield chainBatch(this.#index, baseChains());
+    if (this.#start.content?.isDormant) yield this.#awakening();
     yield* this.#remains();
-    yield this.#unknown();
+    this.#retireUnknown();
+  }
+
+  /** Chains with rules that nobody wants: to be emptied after the batches, and deleted after that. */
+  get chainsToEmpty(): readonly string[] {
+    return this.#index.unknownChains().filter((chain) =>
+      !this.#start.retired.has(chain) && this.#index.hasRules(chain)
+    );
   }
 
   /** One of our sets exists as another kind: the table has to be made anew, in one batch. */
   get isImpossible(): boolean {
     return this.#index.isForeign;
-  }
-
-  /** Whether anything has to be written or removed; asked instead of `batches`. */
-  isNeeded(): boolean {
-    for (const { operations } of this.batches()) if (operations.length > 0) return true;
-    return this.inventory.retired().some((name) => !this.#start.retired.has(name));
   }
 
   #structure(chains: readonly ChainWithRules[]): Batch {
@@ -85,19 +91,46 @@ export class Reconciliation {
   *#services(): Generator<Batch> {
     const { settings } = this.#desired.context;
     const draft = this.#draft();
-    draft.change(emptyContribution, contributionOfSettings(settings), undefined);
+    const ofSettings = contributionOfSettings(settings);
+    draft.change(emptyContribution, ofSettings, undefined);
+    this.ledger.census.replace(emptyContribution, ofSettings, undefined);
     yield draft.finish().main;
     for (const group of this.#desired.groups) {
       const draft = this.#draft();
       for (const servicePort of group) {
-        const after = this.#desired.contributions?.get(servicePort.key) ??
-          contributionOf(servicePort, settings.leftovers);
+        const after = this.#after(servicePort);
         draft.change(this.#before(servicePort), after, servicePort.key);
+        this.ledger.census.replace(emptyContribution, after, servicePort.key);
       }
       const { main, prepare } = draft.finish();
       yield prepare;
       yield main;
     }
+  }
+
+  /** Endpoints stay in the places that they have in the kernel. */
+  #after(servicePort: ServicePort): Contribution {
+    const { leftovers } = this.#desired.context.settings;
+    const contribution = this.#desired.contributions?.get(servicePort.key) ??
+      contributionOf(servicePort, leftovers);
+    const found = new Map<readonly Endpoint[], Places>();
+    for (const list of contribution.lists) {
+      const places = found.has(list.endpoints) ? undefined : this.#index.placesOf(list);
+      if (places) found.set(list.endpoints, places);
+    }
+    if (found.size === 0) return contribution;
+    const { clusterEndpoints, localEndpoints } = servicePort;
+    const placed = inPlaces(servicePort, {
+      clusterEndpoints: found.get(clusterEndpoints) ?? [],
+      localEndpoints: found.get(localEndpoints) ?? [],
+    });
+    if (placed === servicePort) return contribution;
+    this.placed.set(servicePort.key, placed);
+    const reordered = contributionOf(placed, leftovers);
+    for (const [i, list] of contribution.lists.entries()) {
+      this.#index.reorder(list, reordered.lists[i]);
+    }
+    return reordered;
   }
 
   /** Ranges overlap, so those of before have to go in the batch that brings the new ones. */
@@ -113,7 +146,7 @@ export class Reconciliation {
   *#remains(): Generator<Batch> {
     let remains = new Map<SetName, NftElement[]>();
     let count = 0;
-    for (const set of setNames.toReversed()) {
+    for (const set of this.#index.wantedSets().toReversed()) {
       for (const element of this.#index.takeRemaining(set)) {
         listOf(remains, set).push(element);
         if (++count < elementsPerBatch) continue;
@@ -131,21 +164,21 @@ export class Reconciliation {
     return draft.finish().main;
   }
 
-  /** Chains and sets that nobody wants are emptied now and deleted in a later batch. */
-  #unknown(): Batch {
+  /** Somebody sent the table to sleep. */
+  #awakening(): Batch {
     const batch = new BatchBuilder();
-    for (const chain of this.#index.unknownChains()) {
-      const isToBeEmptied = !this.#start.retired.has(chain) && this.#index.hasRules(chain);
-      if (isToBeEmptied) batch.add({ kind: "flush-chain", chain });
-      this.inventory.retire(chain, "chain");
-    }
-    for (const set of this.#index.unknownSets()) this.inventory.retire(set, "set");
+    batch.add({ kind: "add-table" });
     return batch.build();
+  }
+
+  #retireUnknown(): void {
+    for (const chain of this.#index.unknownChains()) this.ledger.retire(chain, "chain");
+    for (const set of this.#index.unknownSets()) this.ledger.retire(set, "set");
   }
 
   #draft(): Draft {
     return new Draft({
-      inventory: this.inventory,
+      ledger: this.ledger,
       view: this.#index,
       wholeSet: (set) => {
         this.#index.settle(set);
@@ -164,16 +197,18 @@ function chainBatch(
   batch = new BatchBuilder(),
 ): Batch {
   const states = chains.map((wanted) => ({ ...wanted, state: index.chainWithHook(wanted) }));
+  const operations: NftOperation[] = [];
   for (const { chain, state } of states) {
     if (state === "differs" || state === "other") {
-      batch.add({ kind: "flush-chain", chain: chain.name });
+      operations.push({ kind: "flush-chain", chain: chain.name });
     }
-    if (state === "other") batch.add({ kind: "delete-chain", chain: chain.name });
-    if (state === "other" || state === "absent") batch.add({ kind: "add-chain", chain });
+    if (state === "other") operations.push({ kind: "delete-chain", chain: chain.name });
+    if (state === "other" || state === "absent") operations.push({ kind: "add-chain", chain });
   }
   for (const { rules, state } of states) {
     if (state === "same") continue;
-    for (const rule of rules) batch.add({ kind: "add-rule", rule });
+    for (const rule of rules) operations.push({ kind: "add-rule", rule });
   }
+  batch.add(operations);
   return batch.build();
 }

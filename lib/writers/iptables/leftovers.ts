@@ -1,0 +1,23 @@
+/** What iptables mode may have left in either engine of iptables, and its removal. */
+import type { Kernel } from "../../kernel/kernel.ts";
+import { findChains } from "../kube_chains/find_chains.ts";
+import { serviceChains } from "../kube_chains/names.ts";
+import { iptablesOwned } from "../kube_chains/owned_chains.ts";
+import { chainRemoval } from "../kube_chains/removal.ts";
+import type { ModeLeftovers } from "../leftovers.ts";
+import { routeLocalnet } from "./sysctls.ts";
+
+/** The door of this mode to whoever looks for rules that were left, and removes them. */
+export const leftovers: ModeLeftovers = {
+  find: (kernel, signal) =>
+    findChains({ mode: "iptables", chains: serviceChains, mayBeLarge: true }, kernel, signal),
+  removal: chainRemoval({ owned: iptablesOwned, remark: sysctlRemark }),
+};
+
+/** What it was before this mode set it is not known. */
+function sysctlRemark({ sysctl }: Kernel): string | undefined {
+  if (sysctl.read(routeLocalnet) !== "1") return undefined;
+  const name = routeLocalnet.replaceAll("/", ".");
+  return `${name} stays 1, as iptables mode sets it: what it was before is not known; ` +
+    `"sysctl -w ${name}=0" where nothing else needs it`;
+}

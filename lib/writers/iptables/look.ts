@@ -1,0 +1,114 @@
+/**
+ * Whether somebody else changed what is ours, without reading all of it: a chain whose fingerprint is
+ * the one of before holds as many rules as before, and so many others lead to it.
+ */
+import type { XtRule } from "../../kernel/xtables/rules.ts";
+import type { XtReading } from "../../kernel/xtables/xtables.ts";
+import type { ServicePortKey } from "../../snapshot/snapshot.ts";
+import type { Applied } from "./applied.ts";
+import { contributionOf } from "./contribution.ts";
+import type { OwnedRule } from "./draft.ts";
+import { FullPlan, groupsOf } from "./full_plan.ts";
+import { isOwnChain } from "./names.ts";
+import { frontendRules } from "./rules/frontends.ts";
+import { bareChains, jumps, sharedChains, staticChains } from "./rules/static_chains.ts";
+import { missingJumps, nameOf, sharedDifference } from "./shared_chains.ts";
+
+/** Chains that are read in one go. */
+const servicesPerGroup = 200;
+
+/** What is there, and what was written. */
+export interface Compared {
+  readonly reading: XtReading;
+  readonly applied: Applied;
+}
+
+/** Compares everything; also sees a rule that was replaced by another one. */
+export async function isDifferentAnywhere({ applied, reading }: Compared): Promise<boolean> {
+  const { context, services } = applied;
+  const plan = new FullPlan({ context, services: services.values() }, reading, {
+    leavesPerBatch: 1,
+  });
+  for await (const batch of plan.batches()) if (batch.changes.length > 0) return true;
+  return false;
+}
+
+/** Compares which chains there are, and the rules of these, by their names with their tables. */
+export async function isDifferentIn(
+  suspects: ReadonlySet<string>,
+  compared: Compared,
+): Promise<boolean> {
+  const { applied: { context }, reading } = compared;
+  return !hasOurChains(compared) ||
+    await isSomeStaticChainWrong(suspects, compared) ||
+    await isSomeOwnChainWrong(suspects, compared) ||
+    await isSomeSharedChainWrong(suspects, compared) ||
+    (await missingJumps(reading, { context, only: suspects })).length > 0;
+}
+
+/** Exactly ours of those that only we have, and all of the others. */
+function hasOurChains({ applied: { context, owners }, reading: { chains } }: Compared): boolean {
+  const there = new Set<string>();
+  let own = 0;
+  for (const { name, table } of chains) {
+    there.add(nameOf(table, name));
+    if (table !== "nat" || !isOwnChain(name)) continue;
+    if (!owners.has(name)) return false;
+    own++;
+  }
+  const others = [...sharedChains, ...bareChains, ...staticChains(context), ...jumps];
+  return own === owners.size && others.every(({ chain, table }) => there.has(nameOf(table, chain)));
+}
+
+async function isSomeStaticChainWrong(
+  suspects: ReadonlySet<string>,
+  { applied: { context }, reading }: Compared,
+): Promise<boolean> {
+  for (const { chain, rules, table } of staticChains(context)) {
+    if (!suspects.has(nameOf(table, chain))) continue;
+    if ((await reading.differing(table, new Map([[chain, rules]]))).length > 0) return true;
+  }
+  return false;
+}
+
+async function isSomeOwnChainWrong(
+  suspects: ReadonlySet<string>,
+  { applied: { context, owners, services }, reading }: Compared,
+): Promise<boolean> {
+  const keys = new Set<ServicePortKey>();
+  for (const [chain, key] of owners) if (suspects.has(nameOf("nat", chain))) keys.add(key);
+  for (const group of groupsOf(keys, servicesPerGroup)) {
+    const wanted = new Map<string, readonly XtRule[]>();
+    for (const key of group) {
+      const servicePort = services.get(key);
+      if (!servicePort) continue;
+      for (const [chain, rules] of contributionOf(servicePort, context).own) {
+        if (suspects.has(nameOf("nat", chain))) wanted.set(chain, rules);
+      }
+    }
+    if ((await reading.differing("nat", wanted)).length > 0) return true;
+  }
+  return false;
+}
+
+async function isSomeSharedChainWrong(
+  suspects: ReadonlySet<string>,
+  { applied: { context, services }, reading }: Compared,
+): Promise<boolean> {
+  const places = sharedChains.filter(({ chain, table }) => suspects.has(nameOf(table, chain)));
+  if (places.length === 0) return false;
+  const wanted = new Map<string, OwnedRule[]>(
+    places.map(({ chain, table }) => [nameOf(table, chain), []]),
+  );
+  for (const servicePort of services.values()) {
+    for (const { chain, rule, table } of frontendRules(servicePort, context)) {
+      wanted.get(nameOf(table, chain))?.push({ rule });
+    }
+  }
+  for (const place of places) {
+    const rules = wanted.get(nameOf(place.table, place.chain)) ?? [];
+    const { kind } = await sharedDifference(reading, place, { context, wanted: rules });
+    if (kind !== "equal") return true;
+  }
+  return false;
+}

@@ -1,0 +1,133 @@
+/**
+ * Finds edits of others. As long as our own commits explain how the kernel's state moved, nobody else
+ * can have changed anything, and there is nothing to read. Otherwise the chains are listed and those
+ * that look changed are read; and since a replaced rule does not show so, everything is compared from
+ * time to time. Both take a small share of the time, however busy others are.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { IpFamily } from "../../base/ip_family.ts";
+import type { XtChange } from "../../kernel/xtables/rules.ts";
+import { jumpOf } from "../../kernel/xtables/rules.ts";
+import type {
+  Xtables,
+  XtChain,
+  XtReading,
+  XtReceipt,
+  XtStamp,
+} from "../../kernel/xtables/xtables.ts";
+import type { Applied } from "./applied.ts";
+import { isDifferentAnywhere, isDifferentIn } from "./look.ts";
+import type { OwnStamps } from "./own_stamps.ts";
+import { ownTables } from "./rules/static_chains.ts";
+import { nameOf } from "./shared_chains.ts";
+
+/**
+ * A foreign edit is looked for at least this often while others keep writing. Whoever asks does so
+ * every two seconds, then reads and writes: all of it together has to fit into five.
+ */
+const longestLookIntervalMs = 2_500;
+/** Share of the time that looking may take. */
+const lookShare = 1 / 20;
+
+/** What the watch works with. */
+export interface WatchOptions {
+  readonly family: IpFamily;
+  readonly xtables: Xtables;
+  readonly clock: Clock;
+  /** Shared by all writers of the program. */
+  readonly ownStamps: OwnStamps;
+}
+
+export class Watch {
+  readonly #options: WatchOptions;
+  /** Everything was right at this state. */
+  #trusted: XtStamp | undefined;
+  /** Fingerprints of chains that were right, by name; one that we changed since is not among them. */
+  readonly #fingerprints = new Map<string, string>();
+  #wholeIsDue = false;
+  #nextLook = -Infinity;
+  #nextWholeLook = -Infinity;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the tables; `agree` takes what it gives once all of it turns out to be right. */
+  async read(): Promise<{ readonly reading: XtReading; readonly stamp: XtStamp }> {
+    const { family, xtables } = this.#options;
+    const stamp = await xtables.stamp(family);
+    return { stamp, reading: await xtables.read(family, ownTables) };
+  }
+
+  /** What these chains held at that state is right, or is about to be made right by our own commits. */
+  agree(stamp: XtStamp, chains: readonly XtChain[]): void {
+    this.#trusted = stamp;
+    this.#fingerprints.clear();
+    for (const { fingerprint, name, table } of chains) {
+      if (fingerprint !== undefined) this.#fingerprints.set(nameOf(table, name), fingerprint);
+    }
+  }
+
+  /** Takes note of what we changed: also the chains that rules lead to are counted differently now. */
+  committed(receipt: XtReceipt, changes: readonly XtChange[]): void {
+    const { ownStamps, xtables } = this.#options;
+    if (!receipt.isOwn) this.#trusted = undefined;
+    // Stamps of the older engine are the family's own, and come back to where they were.
+    else if (xtables.backend === "nft") ownStamps.note(receipt);
+    else this.#trusted = this.#trusted === receipt.before ? receipt.after : undefined;
+    for (const change of changes) {
+      if (change.kind === "add-table") continue;
+      this.#fingerprints.delete(nameOf(change.table, change.chain));
+      const jump = "rule" in change ? jumpOf(change.rule) : undefined;
+      if (jump !== undefined) this.#fingerprints.delete(nameOf(change.table, jump));
+    }
+  }
+
+  /** Nothing is known any more. */
+  forget(): void {
+    this.#trusted = undefined;
+    this.#fingerprints.clear();
+  }
+
+  /** Whether anything of ours is not as it was written. */
+  async drifted(applied: Applied, signal: AbortSignal): Promise<boolean> {
+    const { clock, xtables } = this.#options;
+    const isMoved = await this.#isMoved();
+    this.#wholeIsDue ||= isMoved;
+    const started = clock.monotonic();
+    const isWhole = this.#wholeIsDue && started >= this.#nextWholeLook;
+    const isLook = isMoved && started >= this.#nextLook && xtables.backend === "nft";
+    if (!isWhole && !isLook) return false;
+    signal.throwIfAborted();
+    const { reading, stamp } = await this.read();
+    const isDifferent = isWhole
+      ? await isDifferentAnywhere({ applied, reading })
+      : await isDifferentIn(this.#suspects(reading.chains), { applied, reading });
+    // Who changed what is ours may go on: a firewall that starts anew takes one table after the other.
+    const pause = isDifferent ? 0 : (clock.monotonic() - started) / lookShare;
+    this.#nextLook = started + Math.min(pause, longestLookIntervalMs);
+    if (isWhole) this.#nextWholeLook = started + pause;
+    if (!isDifferent) {
+      this.agree(stamp, reading.chains);
+      if (isWhole) this.#wholeIsDue = false;
+    }
+    return isDifferent;
+  }
+
+  async #isMoved(): Promise<boolean> {
+    const { family, ownStamps, xtables } = this.#options;
+    const stamp = await xtables.stamp(family);
+    if (this.#trusted === undefined) return true;
+    this.#trusted = ownStamps.follow(this.#trusted);
+    return stamp !== this.#trusted;
+  }
+
+  #suspects(chains: readonly XtChain[]): ReadonlySet<string> {
+    const suspects = new Set<string>();
+    for (const { fingerprint, name, table } of chains) {
+      const full = nameOf(table, name);
+      if (this.#fingerprints.get(full) !== fingerprint) suspects.add(full);
+    }
+    return suspects;
+  }
+}

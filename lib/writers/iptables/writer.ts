@@ -1,0 +1,319 @@
+/**
+ * Keeps one family's rules. The writer remembers the service ports it applied, not their rules: a
+ * change is the difference of two service ports. Whenever that memory may be wrong (at first, after
+ * any refusal, on request, when a setting changes) the kernel is read and compared with what
+ * is wanted.
+ */
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { deepEqual } from "../../base/deep_equal.ts";
+import { describeError } from "../../base/errors.ts";
+import type { IpFamily } from "../../base/ip_family.ts";
+import type { Logger } from "../../base/log.ts";
+import { CulpritSearch } from "../../kernel/nf_tables/culprit_search.ts";
+import { isRefusal, XtablesError } from "../../kernel/xtables/errors.ts";
+import { toolOf, type XtChange } from "../../kernel/xtables/rules.ts";
+import type { Xtables, XtReceipt } from "../../kernel/xtables/xtables.ts";
+import { faultOf, withoutFaults } from "../../snapshot/faults.ts";
+import type { ServicePort, ServicePortKey, Snapshot } from "../../snapshot/snapshot.ts";
+import {
+  type Changes,
+  type Notice,
+  type RuleWriter,
+  skipNotices,
+  type SyncReport,
+} from "../writer.ts";
+import { Applied } from "./applied.ts";
+import type { BackendWatch } from "./backend.ts";
+import type { Batch } from "./batch.ts";
+import { Counters } from "./counters.ts";
+import { Draft } from "./draft.ts";
+import { batchFailuresOf } from "./failures.ts";
+import { FullPlan, sortedByKey } from "./full_plan.ts";
+import type { IptablesMetrics } from "./metrics.ts";
+import { OwnStamps } from "./own_stamps.ts";
+import { type ContributionChange, planChange, type ServiceChange } from "./plan.ts";
+import type { RuleContext } from "./rules/context.ts";
+import { contextOf, isLargeCluster, type NodeFacts } from "./node_facts.ts";
+import { Watch } from "./watch.ts";
+
+/** More changes than this are cheaper by reading and comparing. */
+const changesPerBatch = 1_000;
+/** Each waits for the lock by itself. */
+const lockAttempts = 3;
+/** New chains are written in batches of so many changes; each is a call of the kernel. */
+const leavesPerBatch = 4_000;
+
+/** What a writer of this mode needs. */
+export interface IptablesWriterOptions {
+  readonly family: IpFamily;
+  readonly xtables: Xtables;
+  /** What the mode's settings and the node say. */
+  readonly facts: NodeFacts;
+  readonly counters: Counters;
+  /** The system's when absent. */
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  /** Shared by all writers of the program, so that none takes another's commits for somebody else's. */
+  readonly ownStamps?: OwnStamps;
+  readonly metrics?: IptablesMetrics;
+  /** Asked now and then. */
+  readonly backendWatch?: BackendWatch;
+}
+
+/** A writer of one family's rules. It leaves them when it is disposed. */
+export class IptablesWriter implements RuleWriter {
+  readonly family: IpFamily;
+  readonly #options: IptablesWriterOptions;
+  readonly #xtables: Xtables;
+  readonly #watch: Watch;
+  /** Undefined: only the kernel knows. */
+  #applied: Applied | undefined;
+  #written = 0;
+  /** Rules that the sync under way wrote. */
+  #rules: { nat: number; filter: number } = { nat: 0, filter: 0 };
+
+  constructor(options: IptablesWriterOptions) {
+    const { clock = systemClock, family, ownStamps = new OwnStamps(), xtables } = options;
+    this.family = family;
+    this.#options = options;
+    this.#xtables = xtables;
+    this.#watch = new Watch({ family, xtables, clock, ownStamps });
+  }
+
+  async sync(snapshot: Snapshot, changes: Changes, signal: AbortSignal): Promise<SyncReport> {
+    signal.throwIfAborted();
+    const { family } = this;
+    const { metrics } = this.#options;
+    const writtenBefore = this.#written;
+    this.#rules = { nat: 0, filter: 0 };
+    let isPartial = false;
+    try {
+      const followed = changes.kind === "some"
+        ? await this.#follow(snapshot, changes.services, signal)
+        : { kind: "unknown" as const };
+      isPartial = followed.kind === "done";
+      if (followed.kind === "refused") metrics?.restoreFailed(family, { isPartial: true });
+      const notices = followed.kind === "done"
+        ? skipNotices(followed.faults)
+        : await this.#reconcile(snapshot, followed, signal);
+      const written = this.#written - writtenBefore;
+      return { full: !isPartial, written, notices };
+    } catch (error) {
+      if (!signal.aborted && error instanceof XtablesError) {
+        metrics?.restoreFailed(family, { isPartial: false });
+      }
+      throw error;
+    } finally {
+      this.#report();
+    }
+  }
+
+  async drifted(signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    return this.#applied !== undefined && await this.#watch.drifted(this.#applied, signal);
+  }
+
+  /** Stale chains go with the change that leaves them; what remains is to look which engine is used. */
+  async maintain(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    await this.#options.backendWatch?.look();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    // The rules stay, and the access to the kernel belongs to whoever made it.
+    return Promise.resolve();
+  }
+
+  /** Writes what changed since the last call in one commit, if the memory of that call can be trusted. */
+  async #follow(
+    snapshot: Snapshot,
+    keys: ReadonlySet<ServicePortKey>,
+    signal: AbortSignal,
+  ): Promise<Followed> {
+    const applied = this.#applied;
+    if (!applied || keys.size > changesPerBatch) return { kind: "unknown" };
+    const faults = new Map<ServicePortKey, string>();
+    const changes = changesOf(applied, snapshot, keys)
+      .map((change) => this.#soundChange(change, faults))
+      .filter(({ after, before }) => before !== after);
+    const endpoints = changes.reduce(
+      (sum, { after, before }) => sum + (after?.endpointCount ?? 0) - (before?.endpointCount ?? 0),
+      applied.endpoints,
+    );
+    const context = this.#contextOf(snapshot, endpoints);
+    // Settings are in the rules of all service ports.
+    if (!deepEqual(context, applied.context)) return { kind: "unknown" };
+    const draft = new Draft();
+    const planned = changes.map((change) => planChange(change, { context, draft }));
+    // Whatever happens until the end, only the kernel knows.
+    this.#applied = undefined;
+    try {
+      await this.#commit(draft.takeAll(), signal);
+    } catch (error) {
+      if (!(error instanceof XtablesError)) throw error;
+      this.#options.logger?.verbose(2, "A change of iptables' rules was refused, reading them", {
+        family: this.family,
+        error: describeError(error),
+      });
+      return { kind: "refused", error };
+    }
+    this.#take(applied, planned, changes);
+    return { kind: "done", faults };
+  }
+
+  #take(
+    applied: Applied,
+    planned: readonly ContributionChange[],
+    changes: readonly ServiceChange[],
+  ): void {
+    for (const [index, change] of planned.entries()) applied.changed(change, changes[index].after);
+    this.#applied = applied;
+  }
+
+  /** Reads the kernel, compares everything, writes the difference. */
+  async #reconcile(
+    snapshot: Snapshot,
+    followed: Followed,
+    signal: AbortSignal,
+  ): Promise<readonly Notice[]> {
+    const written = this.#written;
+    this.#applied = undefined;
+    this.#options.counters.ensure();
+    const { faults, sound } = withoutFaults(snapshot.services, this.family);
+    const culprits = new CulpritSearch<ServicePort>([[...sound.values()]]);
+    let applied: Applied | undefined;
+    while (!applied) applied = await this.#attempt(snapshot, culprits, signal);
+    this.#applied = applied;
+    const skipped = new Map([...faults, ...culprits.skipped]);
+    const isRepaired = this.#written > written;
+    return [...skipNotices(skipped), ...isRepaired ? this.#repairNotices(followed) : []];
+  }
+
+  /** One reading and what follows from it; undefined when something was refused. */
+  async #attempt(
+    snapshot: Snapshot,
+    culprits: CulpritSearch<ServicePort>,
+    signal: AbortSignal,
+  ): Promise<Applied | undefined> {
+    signal.throwIfAborted();
+    const sorted = sortedByKey(culprits.groups.flat());
+    const services = new Map(sorted.map((each) => [each.key, each]));
+    let endpoints = 0;
+    for (const { endpointCount } of services.values()) endpoints += endpointCount;
+    const context = this.#contextOf(snapshot, endpoints);
+    const { reading, stamp } = await this.#watch.read();
+    this.#watch.agree(stamp, reading.chains);
+    const plan = new FullPlan({ context, services: services.values() }, reading, {
+      leavesPerBatch: this.#xtables.backend === "nft" ? leavesPerBatch : Infinity,
+    });
+    // The kernel works on one batch while the next is put together.
+    let underWay: Promise<FailedBatch | undefined> | undefined;
+    try {
+      for await (const batch of plan.batches()) {
+        const failed = await underWay;
+        if (failed) return this.#learn(failed, culprits);
+        underWay = this.#commit(batch, signal)
+          .then(() => undefined, (error: unknown) => ({ batch, error }));
+      }
+    } finally {
+      await underWay;
+    }
+    const failed = await underWay;
+    if (failed) return this.#learn(failed, culprits);
+    return new Applied({ context, services, owners: plan.owners, counts: plan.counts });
+  }
+
+  /** Another attempt may help, or the error is thrown. */
+  #learn({ batch, error }: FailedBatch, culprits: CulpritSearch<ServicePort>): undefined {
+    this.#watch.forget();
+    const isWorthAnother = error instanceof XtablesError &&
+      culprits.learn(batch, batchFailuresOf(error));
+    if (!isWorthAnother) throw error;
+  }
+
+  async #commit(batch: Batch, signal: AbortSignal): Promise<void> {
+    const { changes } = batch;
+    const receipt = await this.#commitUnlocked(changes, signal);
+    if (!receipt) return;
+    this.#written += changes.length;
+    for (const { kind, table } of changes) {
+      const isRule = kind === "append-rule" || kind === "insert-rule";
+      if (isRule && (table === "nat" || table === "filter")) this.#rules[table]++;
+    }
+    this.#watch.committed(receipt, changes);
+  }
+
+  /** While another program holds iptables' lock nothing is applied: the same is tried again. */
+  async #commitUnlocked(
+    changes: readonly XtChange[],
+    signal: AbortSignal,
+  ): Promise<XtReceipt | undefined> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#xtables.commit(this.family, changes, { signal });
+      } catch (error) {
+        if (attempt === lockAttempts || !isRefusal(error, "locked")) throw error;
+      }
+    }
+  }
+
+  /** The change, or a removal if what it leads to cannot be written. */
+  #soundChange(change: ServiceChange, faults: Map<ServicePortKey, string>): ServiceChange {
+    const fault = change.after && faultOf(change.after, this.family);
+    if (fault === undefined) return change;
+    faults.set(change.key, fault);
+    return { ...change, after: undefined };
+  }
+
+  #contextOf({ settings }: Snapshot, endpoints: number): RuleContext {
+    const { counters, facts } = this.#options;
+    return contextOf(facts, {
+      family: this.family,
+      settings,
+      counters: counters.usable,
+      isLarge: isLargeCluster(endpoints),
+    });
+  }
+
+  #report(): void {
+    const applied = this.#applied;
+    if (!applied) return;
+    this.#options.metrics?.rules(this.family, {
+      counts: applied.counts,
+      written: this.#rules,
+      context: applied.context,
+    });
+  }
+
+  #repairNotices(followed: Followed): readonly Notice[] {
+    if (followed.kind !== "refused") return [];
+    const cause = describeError(followed.error);
+    return [{ message: `Repaired the rules of ${toolOf(this.family)}: ${cause}` }];
+  }
+}
+
+/** A batch that was not taken, and why. */
+interface FailedBatch {
+  readonly batch: Batch;
+  readonly error: unknown;
+}
+
+/** How far the change alone came. */
+type Followed =
+  | { readonly kind: "done"; readonly faults: ReadonlyMap<ServicePortKey, string> }
+  | { readonly kind: "unknown" }
+  | { readonly kind: "refused"; readonly error: XtablesError };
+
+function changesOf(
+  { services }: Applied,
+  snapshot: Snapshot,
+  keys: ReadonlySet<ServicePortKey>,
+): readonly ServiceChange[] {
+  return [...keys]
+    .map((key): ServiceChange => ({
+      key,
+      before: services.get(key),
+      after: snapshot.services.get(key),
+    }))
+    .sort((a, b) => a.key < b.key ? -1 : 1);
+}

@@ -1,0 +1,178 @@
+/** The removal of chains that a mode left in iptables' tables: both engines, both families, one commit each. */
+import { describeError } from "../../base/errors.ts";
+import { ipFamilies, type IpFamily } from "../../base/ip_family.ts";
+import type { Kernel } from "../../kernel/kernel.ts";
+import { lacksNfTables } from "../../kernel/nf_tables/errors.ts";
+import {
+  ownedChains,
+  planXtRemoval,
+  removeOwned,
+  type XtHeldChain,
+  type XtOwned,
+  type XtRemovalStep,
+} from "../../kernel/xtables/remove.ts";
+import { toolOf } from "../../kernel/xtables/rules.ts";
+import type { XtBackend } from "../../kernel/xtables/xtables.ts";
+import type { Kept, Removal, RemovalPlan, RemovalReport, RemovalStep } from "../leftovers.ts";
+import { ipvsLinkSetting, sharedWithIpvs } from "./owned_chains.ts";
+
+/** Whose chains they are. */
+export interface ChainRemovalOptions {
+  readonly owned: readonly XtOwned[];
+  /** What people should know beside a plan that does something; it only looks. */
+  readonly remark?: (kernel: Kernel) => string | undefined;
+}
+
+/** One of the places where a mode can have rules. */
+interface Place {
+  readonly backend: XtBackend;
+  readonly family: IpFamily;
+}
+
+const places: readonly Place[] = (["nft", "legacy"] as const).flatMap((backend) =>
+  ipFamilies.map((family) => ({ backend, family }))
+);
+
+/** The removal of a mode that has these chains. */
+export function chainRemoval(options: ChainRemovalOptions): Removal {
+  return {
+    plan: (kernel, signal) => plan(kernel, signal, options),
+    apply: (kernel, { steps }, signal) => apply(kernel, { steps, signal }, options),
+  };
+}
+
+async function plan(
+  kernel: Kernel,
+  signal: AbortSignal,
+  { owned, remark }: ChainRemovalOptions,
+): Promise<RemovalPlan> {
+  const { isShared, mine } = withoutShared(kernel, owned);
+  const steps: RemovalStep[] = [];
+  const kept: Kept[] = [];
+  const remaining: Kept[] = [];
+  const remarks: string[] = [];
+  for (const place of places) {
+    signal.throwIfAborted();
+    try {
+      const way = wayTo(place, kernel, mine);
+      if (way === "nothing") continue;
+      if (way !== "open") {
+        remaining.push(way);
+        continue;
+      }
+      const { backend, family } = place;
+      const found = await planXtRemoval(await kernel.xtables(backend), { family, owned: mine });
+      steps.push(...found.steps.map((step) => stepOf(step, place)));
+      kept.push(...found.held.map((held) => keptOf(held, place)));
+    } catch (error) {
+      if (place.backend === "nft" && lacksNfTables(error)) {
+        if (place.family === "IPv4") {
+          remarks.push("this kernel has no nf_tables, or its module is not loaded");
+        }
+      } else {
+        remaining.push({ what: whatOf(place), reason: describeError(error) });
+      }
+    }
+  }
+  if (isShared && steps.length > 0) {
+    const names = [...sharedWithIpvs.nat, ...sharedWithIpvs.filter].join(", ");
+    kept.push({
+      what: `chains ${names}`,
+      reason: "shared with ipvs mode, whose kube-ipvs0 is there",
+    });
+  }
+  const more = steps.length > 0 ? remark?.(kernel) : undefined;
+  if (more !== undefined) remarks.push(more);
+  return { steps, kept, remaining, remarks };
+}
+
+async function apply(
+  kernel: Kernel,
+  { signal, steps }: { readonly steps: readonly RemovalStep[]; readonly signal: AbortSignal },
+  { owned }: ChainRemovalOptions,
+): Promise<RemovalReport> {
+  const { mine } = withoutShared(kernel, owned);
+  const removed: RemovalStep[] = [];
+  const remaining: Kept[] = [];
+  for (const place of places) {
+    const { backend, family } = place;
+    if (!steps.some((step) => step.backend === backend && step.family === family)) continue;
+    try {
+      const xtables = await kernel.xtables(backend);
+      const report = await removeOwned(xtables, { family, owned: mine }, signal);
+      removed.push(...report.steps.map((step) => stepOf(step, place)));
+      if (report.left.length === 0) continue;
+      const reason = report.error === undefined ? "it was made again" : describeError(report.error);
+      remaining.push({ what: whatOf(place, report.left.length), reason });
+    } catch (error) {
+      const reason = signal.aborted ? "stopped before it was removed" : describeError(error);
+      remaining.push({ what: whatOf(place), reason });
+    }
+  }
+  return { removed, remaining };
+}
+
+/**
+ * Whether there may be something, and whether it can be reached. The older tables are looked at
+ * without their tools, since asking these for a table makes it.
+ */
+function wayTo(
+  { backend, family }: Place,
+  { commands, legacyTables }: Kernel,
+  owned: readonly XtOwned[],
+): "open" | "nothing" | Kept {
+  if (backend === "nft") return "open";
+  const loaded = legacyTables.loaded(family);
+  const chains = owned.filter(({ table }) => loaded.includes(table)).flatMap((each) =>
+    ownedChains(legacyTables.chains(family, each.table), each)
+  );
+  if (chains.length === 0) return "nothing";
+  const tool = `${toolOf(family)}-legacy-restore`;
+  if (commands.lookPath(tool) !== undefined) return "open";
+  return {
+    what: whatOf({ backend, family }, chains.length),
+    reason:
+      `"${tool}" is not installed; install the package iptables, or run this in an image that has it`,
+  };
+}
+
+/** Without the chains that ipvs mode needs while it serves. */
+function withoutShared(
+  { sysctl }: Kernel,
+  owned: readonly XtOwned[],
+): { readonly mine: readonly XtOwned[]; readonly isShared: boolean } {
+  if (sysctl.read(ipvsLinkSetting) === undefined) return { mine: owned, isShared: false };
+  const mine = owned.map((each): XtOwned => {
+    const shared: readonly string[] = each.table === "nat" || each.table === "filter"
+      ? sharedWithIpvs[each.table]
+      : [];
+    const rest = (names: readonly string[] = []) => names.filter((name) => !shared.includes(name));
+    return { ...each, chains: rest(each.chains), companions: rest(each.companions) };
+  });
+  const isShared = mine.some((each, index) => each.chains.length < owned[index].chains.length);
+  return { mine, isShared };
+}
+
+function stepOf({ action, chain, kind, name, table }: XtRemovalStep, place: Place): RemovalStep {
+  const where = chain === undefined ? "" : `chain ${chain} of `;
+  return {
+    action,
+    ...place,
+    kind: kind === "rule" ? "rule of another program" : kind,
+    place: `${where}table ${table}`,
+    name,
+  };
+}
+
+function keptOf({ by, chain, table }: XtHeldChain, { backend, family }: Place): Kept {
+  return {
+    what: `chain ${chain} of table ${table} (${backend}, ${family}), empty`,
+    reason: `a rule of chain ${by.chain} that is not kube-proxy's leads to it: ${by.rule}`,
+  };
+}
+
+/** All that is in one place, or what is left of it. */
+function whatOf({ backend, family }: Place, count?: number): string {
+  const what = count === undefined ? "whatever it left" : `${count} chains and rules`;
+  return `${what} in the ${backend} backend of ${toolOf(family)}`;
+}

@@ -1,0 +1,85 @@
+/**
+ * The third door of a mode: what it may have left on a node. It needs no settings and no writer, so
+ * that whoever looks for the rules of other modes does not load those modes.
+ */
+import type { IpFamily } from "../base/ip_family.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+
+/** Rules of a mode that are in the kernel: of one family, in one of the places where the mode can write. */
+export interface Leftover {
+  /** As `cleanup` spells it. */
+  readonly mode: string;
+  /** Which part of the kernel holds them; a mode that has only one place gives its own name. */
+  readonly backend: string;
+  readonly family: IpFamily;
+  /** What gave them away, as the tool for it names it: `table ip kube-proxy`. Sorted. */
+  readonly objects: readonly string[];
+}
+
+/** One thing that a removal does, as data: what is printed is what is done. */
+export interface RemovalStep {
+  readonly action: "delete" | "empty" | "set";
+  readonly backend: string;
+  readonly family: IpFamily;
+  /** What the thing is, in the singular: `table`, `chain`, `jump`, `sysctl`. People see counts of it. */
+  readonly kind: string;
+  /** Where it is, such as `table nat`; empty when its name says it. */
+  readonly place: string;
+  readonly name: string;
+}
+
+/** Something that a removal leaves, and why. */
+export interface Kept {
+  readonly what: string;
+  readonly reason: string;
+}
+
+/** What a removal would do now, in this order. Empty where there is nothing to remove. */
+export interface RemovalPlan {
+  readonly steps: readonly RemovalStep[];
+  /** Not ours, or still needed by somebody: these do not count as remaining. */
+  readonly kept: readonly Kept[];
+  /** Ours, and beyond what can be done here: with the way out. */
+  readonly remaining: readonly Kept[];
+  /** What else people want to know, such as why there is nothing to remove. */
+  readonly remarks?: readonly string[];
+}
+
+/** What a removal did, by reading again afterwards. */
+export interface RemovalReport {
+  readonly removed: readonly RemovalStep[];
+  readonly remaining: readonly Kept[];
+}
+
+/**
+ * Removes what a mode left, and nothing else. The plan goes back to the door that made it. A failed
+ * step does not keep the others; a second removal finds nothing to do.
+ */
+export interface Removal {
+  /** Reads the kernel and changes nothing. */
+  plan(kernel: Kernel, signal: AbortSignal): Promise<RemovalPlan>;
+  apply(kernel: Kernel, plan: RemovalPlan, signal: AbortSignal): Promise<RemovalReport>;
+}
+
+/** What any command may ask about the rules that a mode left. */
+export interface ModeLeftovers {
+  /**
+   * What of this mode is in the kernel now, IPv4 first. Changes nothing, loads no module, and costs a
+   * few messages however much there is.
+   */
+  find(kernel: Kernel, signal: AbortSignal): Promise<readonly Leftover[]>;
+  readonly removal: Removal;
+  /**
+   * Has the rules of these families decide nothing from now on, without removing them, so that another
+   * mode's come first; absent where that is not possible or not needed. Established connections go on.
+   * Tells what it changed: nothing when repeated.
+   */
+  standAside?(kernel: Kernel, options: StandAsideOptions): Promise<readonly string[]>;
+}
+
+/** Whose rules serve from now on. */
+export interface StandAsideOptions {
+  /** The families that another mode serves by now. */
+  readonly families: readonly IpFamily[];
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,13 @@
+/** What the userspace mode, which Kubernetes removed in 1.26, may have left in iptables' tables. */
+import { findChains } from "../kube_chains/find_chains.ts";
+import { portalChains } from "../kube_chains/names.ts";
+import { userspaceOwned } from "../kube_chains/owned_chains.ts";
+import { chainRemoval } from "../kube_chains/removal.ts";
+import type { ModeLeftovers } from "../leftovers.ts";
+
+/** The door to whoever looks for rules that were left, and removes them. */
+export const leftovers: ModeLeftovers = {
+  find: (kernel, signal) =>
+    findChains({ mode: "userspace", chains: portalChains, mayBeLarge: false }, kernel, signal),
+  removal: chainRemoval({ owned: userspaceOwned }),
+};

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import type { XtChange } from "../../../../lib/kernel/xtables/rules.ts";
+import { chainsOf } from "../../../../lib/writers/iptables/names.ts";
+import { Harness } from "./harness.ts";
+import { endpoints, servicePort, snapshotOf } from "./samples.ts";
+
+const web = servicePort({
+  name: "web",
+  clusterIP: "172.30.0.10",
+  nodePort: 30080,
+  clusterEndpoints: endpoints("IPv4", [1, 2], [2, 2]),
+});
+const api = servicePort({
+  name: "api",
+  clusterIP: "172.30.0.11",
+  clusterEndpoints: endpoints("IPv4", [1, 3]),
+});
+const snapshot = snapshotOf("IPv4", [web, api]);
+const accept = { matches: [], target: { kind: "accept" } } as const;
+const chain = chainsOf(web).cluster;
+
+const edits: readonly (readonly [name: string, changes: readonly XtChange[]])[] = [
+  ["a chain of a Service is flushed", [{ kind: "flush-chain", table: "nat", chain }]],
+  ["a rule is added to one", [{ kind: "append-rule", table: "nat", chain, rule: accept }]],
+  ["a shared chain is flushed", [{ kind: "flush-chain", table: "nat", chain: "KUBE-SERVICES" }]],
+  ["a static chain is flushed", [{ kind: "flush-chain", table: "filter", chain: "KUBE-FORWARD" }]],
+  ["a jump is removed", [{ kind: "flush-chain", table: "filter", chain: "INPUT" }]],
+  ["a canary is removed", [{ kind: "delete-chain", table: "mangle", chain: "KUBE-PROXY-CANARY" }]],
+  ["a chain looks like ours", [
+    { kind: "add-chain", table: "nat", chain: "KUBE-SEP-AAAAAAAAAAAAAAAA" },
+  ]],
+  ["an unused chain is removed", [
+    { kind: "flush-chain", table: "nat", chain: "KUBE-SERVICES" },
+    { kind: "flush-chain", table: "nat", chain: chainsOf(api).cluster },
+    { kind: "delete-chain", table: "nat", chain: chainsOf(api).cluster },
+  ]],
+];
+
+for (const backend of ["nft", "legacy"] as const) {
+  for (const [name, changes] of edits) {
+    Deno.test(`drifted() sees when ${name}, ${backend}`, async () => {
+      const harness = new Harness({ backend });
+      await harness.full(snapshot);
+      assert.equal(await harness.drifted(), false);
+      harness.xtables.edit("IPv4", changes);
+      assert.equal(await harness.drifted(), true);
+      await harness.full(snapshot);
+      assert.equal(await harness.drifted(), false);
+    });
+  }
+
+  Deno.test(`drifted() sees them also after changes of our own, ${backend}`, async () => {
+    for (const [name, changes] of edits.slice(0, 4)) {
+      const harness = new Harness({ backend });
+      await harness.full(snapshotOf("IPv4", [web]));
+      await harness.some(snapshot, api);
+      assert.equal(await harness.drifted(), false);
+      harness.xtables.edit("IPv4", changes);
+      assert.equal(await harness.drifted(), true, name);
+    }
+  });
+
+  Deno.test(`drifted() leaves what others have to them, ${backend}`, async () => {
+    const harness = new Harness({ backend });
+    await harness.full(snapshot);
+    harness.xtables.edit("IPv4", [
+      { kind: "add-chain", table: "nat", chain: "CNI-1" },
+      { kind: "append-rule", table: "nat", chain: "CNI-1", rule: accept },
+      { kind: "insert-rule", table: "filter", chain: "FORWARD", rule: accept },
+      {
+        kind: "append-rule",
+        table: "nat",
+        chain: "CNI-1",
+        rule: { matches: [], target: { kind: "jump", chain: "KUBE-MARK-MASQ" } },
+      },
+    ]);
+    assert.equal(await harness.drifted(), false);
+  });
+}
+
+Deno.test("drifted() reads nothing while only our own commits moved the state", async () => {
+  const harness = new Harness();
+  let readings = 0;
+  const read = harness.xtables.read.bind(harness.xtables);
+  harness.xtables.read = (family, tables) => (readings++, read(family, tables));
+  await harness.full(snapshotOf("IPv4", [web]));
+  await harness.some(snapshot, api);
+  await harness.some(snapshotOf("IPv4", [web]), api);
+  assert.equal(await harness.drifted(), false);
+  assert.equal(readings, 1);
+  harness.xtables.edit("IPv4", [{ kind: "add-chain", table: "nat", chain: "CNI-1" }]);
+  assert.equal(await harness.drifted(), false);
+  assert.equal(await harness.drifted(), false);
+  assert.equal(readings, 2);
+});
+
+Deno.test("drifted() sees a replaced rule as soon as everything is compared", async () => {
+  const harness = new Harness();
+  await harness.full(snapshot);
+  // As many rules as before, and as many jumps.
+  const [first] = (await (await harness.xtables.read("IPv4", ["nat"])).rules("nat", [chain]))
+    .get(chain) ?? [];
+  assert.ok(first.rule);
+  const changed = { ...first.rule, matches: [] };
+  const slow = slowReadings(harness, 500);
+  harness.xtables.edit("IPv4", [{ kind: "add-chain", table: "nat", chain: "CNI-1" }]);
+  assert.equal(await harness.drifted(), false);
+  harness.xtables.edit("IPv4", [
+    { kind: "delete-rule", table: "nat", chain, rule: first.rule },
+    { kind: "insert-rule", table: "nat", chain, rule: changed },
+  ]);
+  assert.equal(await harness.drifted(), false);
+  harness.clock.pass(2_500);
+  assert.equal(await harness.drifted(), false, "looks at fingerprints alone");
+  harness.clock.pass(10_000);
+  assert.equal(await harness.drifted(), true);
+  assert.equal(slow.readings, 3);
+});
+
+Deno.test("drifted() takes a twentieth of the time however busy others are", async () => {
+  const harness = new Harness({ backend: "legacy" });
+  await harness.full(snapshot);
+  const slow = slowReadings(harness, 300);
+  for (let second = 0; second < 60; second += 2) {
+    harness.xtables.edit("IPv4", [{ kind: "add-chain", table: "nat", chain: `CNI-${second}` }]);
+    assert.equal(await harness.drifted(), false);
+    harness.clock.pass(2_000);
+  }
+  assert.ok(slow.readings >= 8 && slow.readings <= 11, String(slow.readings));
+});
+
+for (const backend of ["nft", "legacy"] as const) {
+  Deno.test(`drifted() does not wait for its turn after it found something, ${backend}`, async () => {
+    const harness = new Harness({ backend });
+    await harness.full(snapshot);
+    slowReadings(harness, 1_000);
+    for (const [name, changes] of edits.slice(0, 3)) {
+      harness.xtables.edit("IPv4", changes);
+      assert.equal(await harness.drifted(), true, name);
+      await harness.full(snapshot);
+    }
+  });
+}
+
+/** Each reading takes so long. */
+function slowReadings(harness: Harness, ms: number): { readings: number } {
+  const counted = { readings: 0 };
+  const read = harness.xtables.read.bind(harness.xtables);
+  harness.xtables.read = async (family, tables) => {
+    counted.readings++;
+    harness.clock.pass(ms);
+    return await read(family, tables);
+  };
+  return counted;
+}

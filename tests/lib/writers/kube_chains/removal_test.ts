@@ -1,0 +1,182 @@
+/** What iptables and userspace mode left, and that it goes. */
+import assert from "node:assert/strict";
+import { Errno } from "../../../../lib/kernel/errno.ts";
+import { FakeCommands } from "../../../../lib/kernel/fake_commands.ts";
+import { FakeKernel } from "../../../../lib/kernel/fake_kernel.ts";
+import { FakeSysctl } from "../../../../lib/kernel/fake_sysctl.ts";
+import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
+import { FakeLegacyTables } from "../../../../lib/kernel/xtables/fake_legacy_tables.ts";
+import type { XtBackend } from "../../../../lib/kernel/xtables/xtables.ts";
+import type { IpFamily } from "../../../../lib/base/ip_family.ts";
+import { leftovers as iptables } from "../../../../lib/writers/iptables/leftovers.ts";
+import { leftovers as userspace } from "../../../../lib/writers/userspace/leftovers.ts";
+
+const { signal } = new AbortController();
+const tool = () => ({});
+const tools = new FakeCommands({
+  "iptables-legacy-restore": tool,
+  "ip6tables-legacy-restore": tool,
+});
+const hashed = "KUBE-SVC-ABCDEFGHIJKLMNOP";
+
+interface Parts {
+  readonly commands?: FakeCommands;
+  readonly sysctl?: FakeSysctl;
+  readonly nftablesRefusal?: Error;
+}
+
+/** Chains of the table nat in one engine and family. */
+function kernelWith(
+  backend: XtBackend,
+  { chains, family = "IPv4", ...parts }: Parts & {
+    readonly chains: readonly string[];
+    readonly family?: IpFamily;
+  },
+): FakeKernel {
+  const legacyTables = new FakeLegacyTables();
+  if (backend === "legacy") {
+    legacyTables.tables.set(`${family} nat`, { entries: 9, bytes: 2000 });
+    legacyTables.chainNames.set(`${family} nat`, chains);
+  }
+  const kernel = new FakeKernel({ commands: tools, legacyTables, ...parts });
+  kernel.rules[backend].edit(family, [
+    { kind: "add-table", table: "nat" },
+    ...chains.map((chain) => ({ kind: "add-chain", table: "nat", chain }) as const),
+  ]);
+  return kernel;
+}
+
+async function namesIn(kernel: FakeKernel, backend: XtBackend, family: IpFamily = "IPv4") {
+  const { chains } = await kernel.rules[backend].read(family, ["nat"]);
+  return chains.filter(({ isBuiltIn }) => !isBuiltIn).map(({ name }) => name);
+}
+
+for (const backend of ["nft", "legacy"] as const) {
+  for (const family of ["IPv4", "IPv6"] as const) {
+    Deno.test(`iptables mode's chains go, and others stay: ${backend}, ${family}`, async () => {
+      const chains = [
+        "KUBE-SERVICES",
+        "KUBE-MARK-MASQ",
+        hashed,
+        "KUBE-SVC-mine",
+        "KUBE-PORTALS-HOST",
+        "DOCKER",
+      ];
+      const kernel = kernelWith(backend, { chains, family });
+      const plan = await iptables.removal.plan(kernel, signal);
+      assert.deepEqual(
+        plan.steps.map((step) => [step.backend, step.family, step.place, step.name]),
+        [
+          [backend, family, "table nat", "KUBE-MARK-MASQ"],
+          [backend, family, "table nat", "KUBE-SERVICES"],
+          [backend, family, "table nat", hashed],
+        ],
+      );
+      const report = await iptables.removal.apply(kernel, plan, signal);
+      assert.deepEqual(report, { removed: plan.steps, remaining: [] });
+      assert.deepEqual(await namesIn(kernel, backend, family), [
+        "KUBE-SVC-mine",
+        "KUBE-PORTALS-HOST",
+        "DOCKER",
+      ]);
+      const removal = await userspace.removal.plan(kernel, signal);
+      assert.deepEqual(removal.steps.map(({ name }) => name), ["KUBE-PORTALS-HOST"]);
+    });
+  }
+}
+
+Deno.test("what an old kubelet made alone is not touched", async () => {
+  const kernel = kernelWith("nft", {
+    chains: ["KUBE-MARK-MASQ", "KUBE-POSTROUTING", "KUBE-MARK-DROP"],
+  });
+  assert.deepEqual(await iptables.removal.plan(kernel, signal), {
+    steps: [],
+    kept: [],
+    remaining: [],
+    remarks: [],
+  });
+});
+
+Deno.test("what ipvs mode needs stays while kube-ipvs0 is there", async () => {
+  const sysctl = new FakeSysctl({ "net/ipv4/conf/kube-ipvs0/forwarding": "1" });
+  const kernel = kernelWith("nft", { chains: ["KUBE-SERVICES", "KUBE-MARK-MASQ", hashed], sysctl });
+  const plan = await iptables.removal.plan(kernel, signal);
+  assert.deepEqual(plan.steps.map(({ name }) => name), [hashed]);
+  assert.match(plan.kept[0].what, /KUBE-SERVICES, KUBE-POSTROUTING, KUBE-MARK-MASQ/);
+  assert.match(plan.kept[0].reason, /shared with ipvs mode/);
+  const { remaining } = await iptables.removal.apply(kernel, plan, signal);
+  assert.deepEqual(remaining, []);
+  assert.deepEqual(await namesIn(kernel, "nft"), ["KUBE-SERVICES", "KUBE-MARK-MASQ"]);
+  const again = await iptables.removal.plan(kernel, signal);
+  assert.deepEqual([again.steps, again.kept], [[], []]);
+});
+
+Deno.test("without the tool of the older tables what is there remains, with what to install", async () => {
+  const kernel = kernelWith("legacy", {
+    chains: ["KUBE-SERVICES", hashed],
+    commands: new FakeCommands(),
+  });
+  const plan = await iptables.removal.plan(kernel, signal);
+  assert.deepEqual(plan.steps, []);
+  assert.deepEqual(plan.remaining, [{
+    what: "2 chains and rules in the legacy backend of iptables",
+    reason:
+      '"iptables-legacy-restore" is not installed; install the package iptables, or run this in an image that has it',
+  }]);
+  const empty = kernelWith("legacy", { chains: ["DOCKER"], commands: new FakeCommands() });
+  assert.deepEqual((await iptables.removal.plan(empty, signal)).remaining, []);
+});
+
+Deno.test("without nf_tables the older tables are cleaned all the same", async () => {
+  const nftablesRefusal = new NetlinkError({ op: "open a socket", errno: Errno.EPROTONOSUPPORT });
+  const kernel = kernelWith("legacy", { chains: ["KUBE-SERVICES"], nftablesRefusal });
+  const plan = await iptables.removal.plan(kernel, signal);
+  assert.deepEqual(plan.remarks, ["this kernel has no nf_tables, or its module is not loaded"]);
+  assert.deepEqual((await iptables.removal.apply(kernel, plan, signal)).removed, plan.steps);
+  assert.deepEqual(await namesIn(kernel, "legacy"), []);
+  const refused = new NetlinkError({ op: "open a socket", errno: Errno.EPERM });
+  const { remaining } = await iptables.removal.plan(
+    kernelWith("legacy", { chains: ["KUBE-SERVICES"], nftablesRefusal: refused }),
+    signal,
+  );
+  assert.deepEqual(remaining.map(({ what }) => what), [
+    "whatever it left in the nft backend of iptables",
+    "whatever it left in the nft backend of ip6tables",
+  ]);
+});
+
+Deno.test("a family that fails or is stopped is said, and the others are done", async () => {
+  const kernel = kernelWith("nft", { chains: ["KUBE-SERVICES"] });
+  kernel.rules.nft.edit("IPv6", [{ kind: "add-table", table: "nat" }, {
+    kind: "add-chain",
+    table: "nat",
+    chain: hashed,
+  }]);
+  kernel.rules.nft.refuse((_, family) =>
+    family === "IPv4" ? { refusal: "other", message: "No" } : undefined
+  );
+  const plan = await iptables.removal.plan(kernel, signal);
+  const report = await iptables.removal.apply(kernel, plan, signal);
+  assert.deepEqual(report.removed.map(({ family }) => family), ["IPv6"]);
+  assert.equal(report.remaining[0].what, "1 chains and rules in the nft backend of iptables");
+  assert.match(report.remaining[0].reason, /Cannot flush chain "KUBE-SERVICES" .*: No/);
+  const stopped = await iptables.removal.apply(kernel, plan, AbortSignal.abort());
+  assert.deepEqual(
+    stopped.remaining.map(({ reason }) => reason),
+    Array(2).fill("stopped before it was removed"),
+  );
+});
+
+Deno.test("route_localnet is named where iptables mode may have set it, and something of it was there", async () => {
+  const sysctl = new FakeSysctl({ "net/ipv4/conf/all/route_localnet": "1" });
+  const remarks = async (chains: readonly string[], value: string) => {
+    sysctl.write("net/ipv4/conf/all/route_localnet", value);
+    return (await iptables.removal.plan(kernelWith("nft", { chains, sysctl }), signal)).remarks;
+  };
+  assert.match(
+    String(await remarks(["KUBE-SERVICES"], "1")),
+    /^net\.ipv4\.conf\.all\.route_localnet stays 1/,
+  );
+  assert.deepEqual(await remarks(["KUBE-SERVICES"], "0"), []);
+  assert.deepEqual(await remarks([], "1"), []);
+});

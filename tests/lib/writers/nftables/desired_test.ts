@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { elementText } from "../../../../lib/kernel/nftables/text.ts";
+import { groupServicePorts, wantedSets } from "../../../../lib/writers/nftables/desired.ts";
+import { endpoints, servicePort, settings } from "./samples.ts";
+
+const web = servicePort({
+  name: "web",
+  clusterIP: "172.30.0.1",
+  clusterEndpoints: endpoints("IPv4", [9, 1], [9, 2]),
+});
+const admin = servicePort({
+  name: "web",
+  portName: "admin",
+  port: 81,
+  clusterIP: "172.30.0.1",
+  clusterEndpoints: endpoints("IPv4", [9, 1]),
+});
+
+function wanted() {
+  const services = new Map([web, admin].map((each) => [each.key, each]));
+  return wantedSets({
+    context: { family: "IPv4", mark: 1 << 14, settings: settings.IPv4 },
+    groups: groupServicePorts(services),
+  });
+}
+
+Deno.test("wantedSets() makes the elements of lists as often as they are walked through, and counts them before", () => {
+  const set = wanted().get("endpoints");
+  assert.ok(set);
+  const expected = [
+    "172.30.0.1 . tcp . 81 . 0 : 10.128.9.1 . 8080",
+    "172.30.0.1 . tcp . 80 . 0 : 10.128.9.1 . 8080",
+    "172.30.0.1 . tcp . 80 . 1 : 10.128.9.2 . 8080",
+  ];
+  const walk = () => [...set].map(elementText).sort();
+  assert.deepEqual(walk(), expected.toSorted());
+  assert.deepEqual(walk(), expected.toSorted());
+  assert.equal(set.length, 3);
+});
+
+Deno.test("wantedSets() names what several service ports share once", () => {
+  const set = wanted().get("cluster-ips");
+  assert.deepEqual([...set ?? []].map(elementText), ["172.30.0.1"]);
+  assert.equal(set?.length, 1);
+});
