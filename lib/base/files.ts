@@ -26,7 +26,20 @@ export async function readFile(path: string, options: ReadOptions): Promise<Uint
     return await readOpened(file, { path, expected: size, maxBytes: options.maxBytes });
   } catch (error) {
     if (error instanceof FileError) throw error;
-    throw new FileError(`Cannot read "${path}": ${fileCause(error)}`, { path, cause: error });
+    const target = error instanceof Deno.errors.NotFound ? await linkedPath(path) : undefined;
+    const cause = target === undefined
+      ? fileCause(error)
+      : `it is a link to "${target}", which is not there`;
+    throw new FileError(`Cannot read "${path}": ${cause}`, { path, cause: error });
+  }
+}
+
+async function linkedPath(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readLink(path);
+  } catch {
+    // It is no link, or gone.
+    return undefined;
   }
 }
 
@@ -66,7 +79,10 @@ export async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** Paths of the regular files of a directory (links to such too), sorted, without hidden ones. */
+/**
+ * Paths of the regular files of a directory (links to such too), sorted, without hidden ones. A link
+ * that leads nowhere is among them: whoever reads it is told that, and has the other files.
+ */
 export async function listFiles(directory: string): Promise<string[]> {
   try {
     const paths: string[] = [];
@@ -74,7 +90,7 @@ export async function listFiles(directory: string): Promise<string[]> {
       if (entry.name.startsWith(".")) continue;
       const path = `${directory.replace(/\/+$/, "")}/${entry.name}`;
       // The files of a ConfigMap volume are links into a hidden directory.
-      if (entry.isFile || entry.isSymlink && (await Deno.stat(path)).isFile) paths.push(path);
+      if (entry.isFile || entry.isSymlink && await mayBeFile(path)) paths.push(path);
     }
     return paths.sort();
   } catch (error) {
@@ -82,6 +98,15 @@ export async function listFiles(directory: string): Promise<string[]> {
       path: directory,
       cause: error,
     });
+  }
+}
+
+async function mayBeFile(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isFile;
+  } catch {
+    // Reading it tells why it cannot be had.
+    return true;
   }
 }
 

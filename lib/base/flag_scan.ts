@@ -82,7 +82,10 @@ class Scanner implements ScannedFlags {
   #short(letters: string, arg: string): void {
     const letter = letters[0];
     const flag = this.#byLetter.get(letter);
-    if (!flag) throw new UsageError(`Unknown flag "-${letter}" in "${arg}"`);
+    if (!flag) {
+      const cluster = arg === `-${letter}` ? "" : ` in "${arg}"`;
+      throw new UsageError(`Unknown flag "-${letter}"${cluster}`);
+    }
     const rest = letters.slice(1);
     if (rest.length > 1 && rest.startsWith("=")) {
       this.#set(flag, rest.slice(1));

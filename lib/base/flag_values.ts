@@ -198,7 +198,6 @@ function parseCsv(text: string): string[] {
   const field = /("(?:[^"]|"")*"|[^",]*)(,|$)/gy;
   let end = 0;
   for (const match of text.matchAll(field)) {
-    if (match.index > 0 && match[0] === "" && !text.endsWith(",")) break;
     const raw = match[1];
     fields.push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw);
     end = match.index + match[0].length;

@@ -22,9 +22,7 @@ export interface FlagType<T> {
 export type Completion =
   | { readonly kind: "none" }
   | { readonly kind: "file" }
-  | { readonly kind: "words"; readonly words: readonly string[] }
-  /** What the program answers when it is asked `__complete` with this word. */
-  | { readonly kind: "asked"; readonly question: string };
+  | { readonly kind: "words"; readonly words: readonly string[] };
 
 /** A flag whose kind of value does not matter: for scanning, help and completion. */
 export interface Flag {

@@ -94,7 +94,7 @@ export interface YamlLimits {
 
 const defaultLimits: YamlLimits = { tokens: 100_000, nodes: 100_000, depth: 64 };
 
-/** Problems beyond so many help nobody. */
+/** How many problems are shown at most. */
 const maxProblems = 20;
 
 /** Every document of the text, in order; a text without any gives none. */

@@ -48,7 +48,7 @@ export function isUnset({ row, value }: Given): boolean {
 }
 
 /** What the file says for the value. */
-export function encodeValue(row: Row, value: unknown): string | number {
+function encodeValue(row: Row, value: unknown): string | number {
   const encoded = z.encode(row.field.type, value);
   return typeof encoded === "number" ? encoded : String(encoded);
 }
@@ -84,7 +84,7 @@ function fillAddresses(configuration: ProxyConfiguration, origins: Origins): voi
 }
 
 /** `address:port` for an address that has none; anything else is left for validation. */
-export function withPort(address: string, port: number): string {
+function withPort(address: string, port: number): string {
   if (splitHostPort(address) || !ipFamilyOf(address)) return address;
   return joinHostPort(address, port);
 }

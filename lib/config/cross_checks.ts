@@ -1,6 +1,7 @@
 /** Rules that take more than one field, and rules that a gate or the platform decides. */
 import { formatDuration } from "../base/duration.ts";
 import { parseCidr } from "../base/ip.ts";
+import { linuxModes, modeConfigOf } from "../writers/registry.ts";
 import type { FeatureGates } from "./feature_gates.ts";
 import type { LogFormatOptions, ProxyConfiguration } from "./internal.ts";
 
@@ -41,15 +42,17 @@ export function crossChecks(
 
 function checkMode({ mode }: ProxyConfiguration, context: CrossCheckContext): Finding[] {
   const place = "mode";
-  if (mode === "ipvs" && !context.gates.enabled("KubeProxyIPVS")) {
-    const rule = "must be one of iptables, nftables or blank while the gate KubeProxyIPVS is off";
+  const { gate, platform } = modeConfigOf(mode) ?? {};
+  if (gate !== undefined && !context.gates.enabled(gate)) {
+    const others = linuxModes.filter((other) => other !== mode).join(", ");
+    const rule = `must be one of ${others} or blank while the gate ${gate} is off`;
     return [{ severity: "error", place, value: mode, rule }];
   }
-  if (mode !== "kernelspace") return [];
+  if (platform !== "windows") return [];
   if (context.platform === "any") {
-    return [{ severity: "warning", place, rule: "kernelspace runs on Windows only" }];
+    return [{ severity: "warning", place, rule: `${mode} runs on Windows only` }];
   }
-  const rule = "must be one of iptables, ipvs, nftables or blank on Linux";
+  const rule = `must be one of ${linuxModes.join(", ")} or blank on Linux`;
   return [{ severity: "error", place, value: mode, rule }];
 }
 

@@ -29,6 +29,8 @@ export interface DecodeOptions {
   readonly fields?: AnyFields;
   /** Where the document's fields stand in the table: the section of a mode, or nothing. */
   readonly prefix?: string;
+  /** Fields that are known to be gone, with what to do about each. */
+  readonly removed?: ReadonlyMap<string, string>;
 }
 
 /** Reads the document, leaving `apiVersion` and `kind` alone. */
@@ -115,14 +117,18 @@ class Decoder {
   }
 
   #unknown(path: string, place: Place, siblings: readonly string[]): void {
+    const hint = this.#options.removed?.get(path) ?? this.#nearest(path, siblings);
+    this.#problem("unknown-field", place, path, { rule: "unknown field", hint });
+  }
+
+  #nearest(path: string, siblings: readonly string[]): string {
     const name = path.slice(path.lastIndexOf(".") + 1);
     const elsewhere = this.#options.table.rows.find((row) =>
       row.path.endsWith(`.${name}`) || row.path.includes(`${name}.`) && !row.path.startsWith(name)
     );
     const near = nearestName(name, siblings) ??
       elsewhere?.path.slice(0, elsewhere.path.indexOf(name) + name.length);
-    const hint = near === undefined ? "" : `did you mean "${near}"?`;
-    this.#problem("unknown-field", place, path, { rule: "unknown field", hint });
+    return near === undefined ? "" : `did you mean "${near}"?`;
   }
 
   #problem(

@@ -1,7 +1,7 @@
 /** A file with every field, its default and a sentence about it: to start from, and to look things up. */
 import * as z from "zod";
 import type { AnyFields } from "../base/fields.ts";
-import { modeConfigs, type ModeName } from "../writers/registry.ts";
+import { isModeSection, modeConfigs, type ModeName } from "../writers/registry.ts";
 import { apiGroup, type ConfigVersion } from "./documents.ts";
 import { isSection, joinPath } from "./tables.ts";
 import { v1alpha1Fields } from "./v1alpha1/fields.ts";
@@ -56,8 +56,4 @@ function isForeign(path: string, { mode, version }: Context): boolean {
   // The ipvs mode of v1alpha1 has settings in the section of another.
   if (version === "v1alpha1" && mode === "ipvs" && path === "iptables") return false;
   return modeConfigs[path].mode !== mode;
-}
-
-function isModeSection(path: string): path is keyof typeof modeConfigs {
-  return Object.hasOwn(modeConfigs, path);
 }

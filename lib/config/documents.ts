@@ -1,7 +1,7 @@
 /** What the files hold: texts become documents of known kinds, and everything else a problem. */
 import { nearestName } from "../base/nearest_name.ts";
 import { decodeText, type Place, readYaml, type YamlMapping, type YamlNode } from "../base/yaml.ts";
-import { modeConfigs, type ModeSections } from "../writers/registry.ts";
+import { modeConfigs, type ModeSections, modeSections } from "../writers/registry.ts";
 import type { Problem } from "./problem.ts";
 
 /** The group of every kind here. */
@@ -81,7 +81,7 @@ export function readText(text: string, start: Place): Documents {
 }
 
 /** Every kind of document with its version, sorted. */
-export function knownKinds(): readonly {
+function knownKinds(): readonly {
   readonly kind: string;
   readonly version: ConfigVersion;
 }[] {
@@ -113,7 +113,7 @@ function identify(root: YamlNode): ConfigDocument | Problem {
     const isManifest = apiVersion.text === "v1" && kind.text === "ConfigMap";
     const hint = isManifest
       ? "convert and validate read ConfigMap manifests, run reads the file that one holds"
-      : `use ${apiGroup}/v1alpha2`;
+      : `use ${apiGroup}/${version === "v1alpha1" ? version : "v1alpha2"}`;
     const rule = `unknown group, not "${apiVersion.text}"`;
     return { ...problemAt("document", apiVersion.place, rule, "apiVersion"), hint };
   }
@@ -150,13 +150,9 @@ function ofGroup(
   const { source } = root.place;
   if (kind === proxyKind) return { is: { kind: "proxy", version }, source, root, place };
   if (kind === instanceKind) return { is: { kind: "instance" }, source, root, place };
-  const section = sections().find((name) => modeConfigs[name].documentKind === kind);
+  const section = modeSections.find((name) => modeConfigs[name].documentKind === kind);
   if (!section) throw new TypeError(`No mode has the document kind ${kind}`);
   return { is: { kind: "mode", section }, source, root, place };
-}
-
-function sections(): (keyof ModeSections)[] {
-  return ["iptables", "ipvs", "nftables", "winkernel"];
 }
 
 function header(root: YamlMapping, name: string): { text: string; place: Place } | Problem {

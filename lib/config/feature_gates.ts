@@ -30,7 +30,8 @@ export interface GateProblem {
 export interface GateWarning {
   readonly gate: string;
   readonly value: boolean;
-  readonly message: string;
+  /** How far the gate's feature is, as a word in a sentence. */
+  readonly stage: "GA" | "deprecated";
 }
 
 export type GateResolution =
@@ -81,12 +82,6 @@ export function resolveGates(requested: Readonly<Record<string, boolean>>): Gate
   return { kind: "resolved", gates: gatesOf(states), warnings: entries.flatMap(warningOf) };
 }
 
-/** All problems as one text, as upstream joins them. */
-export function gateProblemText(problems: readonly GateProblem[]): string {
-  const messages = problems.map(({ message }) => message);
-  return messages.length === 1 ? messages[0] : `[${messages.join(", ")}]`;
-}
-
 function refusal(name: string, value: boolean): GateProblem[] {
   const gate = known.get(name);
   if (!gate) return [{ gate: name, message: `unrecognized feature gate: ${name}` }];
@@ -119,9 +114,7 @@ function unmetDependencies(states: ReadonlyMap<string, boolean>): GateProblem[] 
 function warningOf([gate, value]: [string, boolean]): GateWarning[] {
   const stage = known.get(gate)?.stage;
   if (gate in groupStages || (stage !== "GA" && stage !== "DEPRECATED")) return [];
-  const word = stage === "GA" ? "GA" : "deprecated";
-  const message = `Warning: setting ${word} feature gate. It will be removed in a future release.`;
-  return [{ gate, value, message }];
+  return [{ gate, value, stage: stage === "GA" ? "GA" : "deprecated" }];
 }
 
 function gatesOf(states: ReadonlyMap<string, boolean>): FeatureGates {

@@ -1,6 +1,6 @@
 /** Places in the configuration that are not simply one field holding what the flag says. */
 import { parseIp } from "../base/ip.ts";
-import { modeNames } from "../writers/registry.ts";
+import { linuxModes, modeNames } from "../writers/registry.ts";
 import { type Field, type Place, root, within } from "./flags_define.ts";
 import type { DetectLocalMode, ProxyConfiguration, ProxyMode } from "./internal.ts";
 
@@ -18,7 +18,8 @@ export const mode: Field<string> = {
   write(configuration, value) {
     const known: readonly ProxyMode[] = ["", ...modeNames];
     const chosen = known.find((name) => name === value);
-    if (chosen === undefined) throw badWord("--proxy-mode", value, known);
+    // The mode of Windows is known, and refused here as elsewhere.
+    if (chosen === undefined) throw badWord("--proxy-mode", value, linuxModes);
     return { ...configuration, mode: chosen };
   },
 };
@@ -102,7 +103,6 @@ function isUnspecified(ip: string): boolean {
 }
 
 function badWord(flag: string, value: string, known: readonly string[]): Error {
-  // The mode of Windows is known, and refused here as elsewhere.
-  const words = known.filter((word) => word !== "" && word !== "kernelspace").join(", ");
+  const words = known.filter((word) => word !== "").join(", ");
   return new RangeError(`Cannot use "${flag}=${value}": it is none of ${words}`);
 }

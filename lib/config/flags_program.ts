@@ -3,7 +3,7 @@ import { root, type RunFlag, runFlag, within } from "./flags_define.ts";
 import * as places from "./flags_places.ts";
 import * as values from "../base/flag_values.ts";
 
-/** Which iptables binaries write the rules. */
+/** In which of iptables' backends the rules are. */
 const iptablesBackends = ["auto", "legacy", "nft"] as const;
 
 /** The versions that a configuration can be written as. */
@@ -76,13 +76,13 @@ export const initOnlyFlag = runFlag({
 
 export const manifestsFlag = runFlag({
   name: "manifests",
-  type: values.path,
+  type: values.repeatedPath,
   typeName: "path",
   scope: "own",
   group: "Sources and effects",
   summary:
-    "take Services and their endpoints from this file, directory or - instead of an apiserver",
-  fallback: "",
+    "take Services and their endpoints from this file, directory or - instead of an apiserver; may be given several times",
+  fallback: [],
 });
 
 export const onceFlag = runFlag({
@@ -117,7 +117,7 @@ export const namespaceOptOutDelayFlag = runFlag({
   type: values.duration,
   scope: "own",
   group: "Sources and effects",
-  summary: "how long labels of namespaces must rest before they count",
+  summary: "how long to gather changes of namespaces' labels before acting on them",
   fallback: 1_000,
 });
 
@@ -126,7 +126,7 @@ export const iptablesBackendFlag = runFlag({
   type: values.oneOf("backend", iptablesBackends),
   scope: "own",
   group: "iptables",
-  summary: "which iptables binaries write the rules",
+  summary: "which of iptables' backends holds the rules",
   fallback: "auto",
   place: within(within(root, "iptables"), "backend"),
 });

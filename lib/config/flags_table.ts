@@ -2,6 +2,7 @@
  * Upstream's flags that set the configuration of the node and its traffic, the servers and the
  * client. Those of single modes, of logging, and those that set no field, have tables of their own.
  */
+import { linuxModes } from "../writers/registry.ts";
 import { knownGates } from "./feature_gates.ts";
 import type { TypedFlag } from "../base/flags.ts";
 import {
@@ -37,7 +38,7 @@ export const nodeFlags: readonly RunFlag[] = [
     group: "Node and traffic",
     summary:
       "how the kernel is programmed: iptables (default), ipvs (deprecated) or nftables (default with --manifests)",
-    completion: { kind: "words", words: ["iptables", "ipvs", "nftables"] },
+    completion: { kind: "words", words: linuxModes },
   }),
   fieldFlag(places.bindAddress, {
     name: "bind-address",
@@ -172,6 +173,6 @@ export const clientFlags: readonly RunFlag[] = [
     name: "config-sync-period",
     type: values.duration,
     group: "API client",
-    summary: "how often everything known of the apiserver is looked at again",
+    summary: "how often to check again all that the apiserver sent",
   }),
 ];

@@ -2,7 +2,7 @@
 import { type Field, root, type RunFlag, runFlag, within } from "./flags_define.ts";
 import { fieldFlag } from "./flags_table.ts";
 import * as values from "../base/flag_values.ts";
-import { quantity, verbosityPatterns } from "./flags_values.ts";
+import { quantity, verbosityPatterns } from "./logging_flag_values.ts";
 import type { LogFormatOptions } from "./internal.ts";
 
 const logging = within(root, "logging");
@@ -33,7 +33,7 @@ function formatFlags(format: "json" | "text", place: Field<LogFormatOptions>): r
 }
 
 /** Verbosity: also a flag of every other command. */
-export const verbosityFlag = fieldFlag(within(logging, "verbosity"), {
+const verbosityFlag = fieldFlag(within(logging, "verbosity"), {
   name: "v",
   shorthand: "v",
   type: values.level,
@@ -43,7 +43,7 @@ export const verbosityFlag = fieldFlag(within(logging, "verbosity"), {
 });
 
 /** Format: also a flag of every other command. */
-export const loggingFormatFlag = fieldFlag(within(logging, "format"), {
+const loggingFormatFlag = fieldFlag(within(logging, "format"), {
   name: "logging-format",
   type: values.string,
   typeName: "format",

@@ -3,7 +3,7 @@
  * flags and files. It has the shape of v1alpha2, because that version says what belongs together;
  * durations are numbers of milliseconds, and what can be unset is undefined.
  */
-import type { ModeName, ModeSections } from "../writers/registry.ts";
+import { defaultSections, type ModeName, type ModeSections } from "../writers/registry.ts";
 
 /** Empty means that nobody chose one; whoever runs the proxy decides. */
 export type ProxyMode = "" | ModeName;
@@ -140,24 +140,7 @@ export function internalDefaults(): ProxyConfiguration {
     enableProfiling: false,
     showHiddenMetricsForVersion: "",
     mode: "",
-    iptables: { masqueradeBit: 14, localhostNodePorts: true, backend: "auto" },
-    ipvs: {
-      masqueradeBit: 14,
-      scheduler: "",
-      excludeCIDRs: [],
-      strictARP: false,
-      tcpTimeoutMs: 0,
-      tcpFinTimeoutMs: 0,
-      udpTimeoutMs: 0,
-    },
-    nftables: { masqueradeBit: 14 },
-    winkernel: {
-      networkName: "",
-      sourceVip: "",
-      enableDSR: false,
-      rootHnsEndpointName: "",
-      forwardHealthCheckVip: false,
-    },
+    ...defaultSections(),
     syncPeriodMs: 30_000,
     minSyncPeriodMs: undefined,
     configSyncPeriodMs: 900_000,

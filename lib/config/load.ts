@@ -1,6 +1,6 @@
 /**
  * From files to the internal configuration: which documents go together, which of two values holds,
- * and what of all that is wrong. Decoding, defaults and rules are the neighbours' work.
+ * and what is wrong with it. Decoding, defaults and rules are in the files beside this one.
  */
 import type { Place } from "../base/yaml.ts";
 import { modeConfigs } from "../writers/registry.ts";
@@ -20,6 +20,7 @@ import type { ProxyConfiguration } from "./internal.ts";
 import { describePlace, lenientKinds, type Problem, sortProblems } from "./problem.ts";
 import { instanceFields, instanceNames } from "./v1alpha2/instance.ts";
 import { v1alpha1Table } from "./v1alpha1/fields.ts";
+import { removedFields } from "./v1alpha1/removed.ts";
 import { v1alpha2Table } from "./v1alpha2/table.ts";
 import { validateConfiguration } from "./validate.ts";
 
@@ -167,9 +168,9 @@ function mergeDocuments(documents: readonly ConfigDocument[]): Merged {
 function decodeConfigDocument({ is, root }: ConfigDocument) {
   switch (is.kind) {
     case "proxy":
-      return decodeDocument(root, {
-        table: is.version === "v1alpha1" ? v1alpha1Table : v1alpha2Table,
-      });
+      return is.version === "v1alpha1"
+        ? decodeDocument(root, { table: v1alpha1Table, removed: removedFields })
+        : decodeDocument(root, { table: v1alpha2Table });
     case "mode":
       return decodeDocument(root, {
         table: v1alpha2Table,

@@ -1,5 +1,5 @@
 /** What is chosen for the user on Linux when nothing in the configuration does. */
-import type { ModeName } from "../writers/registry.ts";
+import { modeConfigOf, type ModeName } from "../writers/registry.ts";
 import type { ProxyConfiguration } from "./internal.ts";
 
 /** Upstream's choices; the mode depends on where the Services come from, so the caller names it. */
@@ -8,13 +8,15 @@ export function applyPlatformDefaults(
   defaultMode: ModeName,
 ): ProxyConfiguration {
   const mode = configuration.mode === "" ? defaultMode : configuration.mode;
-  const onlyPrimary = mode === "nftables" && configuration.nodePortAddresses.length === 0;
+  const { nodePortAddresses } = configuration;
   return {
     ...configuration,
     mode,
     detectLocalMode: configuration.detectLocalMode === ""
       ? "ClusterCIDR"
       : configuration.detectLocalMode,
-    nodePortAddresses: onlyPrimary ? ["primary"] : configuration.nodePortAddresses,
+    nodePortAddresses: nodePortAddresses.length > 0
+      ? nodePortAddresses
+      : modeConfigOf(mode)?.nodePortAddresses ?? [],
   };
 }

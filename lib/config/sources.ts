@@ -15,7 +15,7 @@ export async function readSources(paths: readonly string[]): Promise<Source[]> {
 }
 
 /** Reads one file, or standard input as `-`. */
-export async function readSource(path: string): Promise<Source> {
+async function readSource(path: string): Promise<Source> {
   const bytes = await readFile(path, { maxBytes: maxConfigBytes });
   return { name: path === "-" ? "<stdin>" : path, bytes };
 }

@@ -3,7 +3,7 @@ import { formatDuration } from "../base/duration.ts";
 import { nearestName } from "../base/nearest_name.ts";
 import { kubernetesVersion } from "../base/version.ts";
 import type { Place } from "../base/yaml.ts";
-import { modeConfigs } from "../writers/registry.ts";
+import { isModeSection, modeConfigs } from "../writers/registry.ts";
 import { crossChecks, type Finding } from "./cross_checks.ts";
 import { type FeatureGates, knownGates, resolveGates } from "./feature_gates.ts";
 import type { ProxyConfiguration } from "./internal.ts";
@@ -90,10 +90,6 @@ export function isIdle(path: string, mode: string): boolean {
   return modeConfigs[section].mode !== mode;
 }
 
-function isModeSection(name: string): name is keyof typeof modeConfigs {
-  return Object.hasOwn(modeConfigs, name);
-}
-
 function checkGates({ featureGates }: ProxyConfiguration): {
   findings: Finding[];
   gates: FeatureGates;
@@ -101,11 +97,11 @@ function checkGates({ featureGates }: ProxyConfiguration): {
   const resolution = resolveGates(featureGates);
   const place = "featureGates";
   if (resolution.kind === "resolved") {
-    const findings = resolution.warnings.map((warning): Finding => ({
+    const findings = resolution.warnings.map(({ gate, stage }): Finding => ({
       severity: "warning",
       place,
-      index: warning.gate,
-      rule: warning.message,
+      index: gate,
+      rule: `sets a ${stage} feature gate, which a future release will not have`,
     }));
     return { findings, gates: resolution.gates };
   }

@@ -54,7 +54,7 @@ export function toV1alpha1(
  * As v1alpha2, every field but an unset minSyncPeriod, in the order of the table. v1alpha1 lets broken
  * values stand in sections that no mode reads; v1alpha2 does not, so their defaults are written.
  */
-export function toV1alpha2(configuration: ProxyConfiguration): FileValues {
+function toV1alpha2(configuration: ProxyConfiguration): FileValues {
   const values = valuesOf(v1alpha2Table, (row) => {
     const own = valueAt(configuration, row.to[0]);
     const broken = isIdle(row.path, configuration.mode) &&

@@ -6,33 +6,85 @@
 import { type IpFamily } from "../base/ip_family.ts";
 import { type Handler, listen, type Listener } from "./listener.ts";
 
-/** Opens a port on all its addresses or throws and leaves none open. */
+/** Where the ports of one family listen. */
 export interface Ports {
+  /** Opens a port on all its addresses or throws and leaves none open. */
   open(port: number, handler: Handler): AsyncDisposable;
+  /**
+   * Takes the open ports to where the addresses are now, without a pause on those that stay. Returns
+   * why, for each port that is not open on all of them; those are tried again by the next call.
+   */
+  follow(): Promise<ReadonlyMap<number, unknown>>;
 }
 
-/** Ports on certain addresses of the node. */
-export class ListedPorts implements Ports {
-  readonly #addresses: readonly string[];
+interface ListedPort {
+  readonly port: number;
+  readonly handler: Handler;
+  readonly listeners: Map<string, Listener>;
+}
 
-  constructor(addresses: readonly string[]) {
+/** Ports on certain addresses of the node, which come and go. */
+export class ListedPorts implements Ports {
+  readonly #addresses: () => readonly string[];
+  readonly #open = new Set<ListedPort>();
+  #followed: readonly string[] | undefined;
+
+  /** `addresses` tells where to listen from now on: the same array as long as nothing changed. */
+  constructor(addresses: () => readonly string[]) {
     this.#addresses = addresses;
   }
 
   open(port: number, handler: Handler): AsyncDisposable {
-    const listeners: Listener[] = [];
-    const close = async () => {
-      for (const listener of listeners) await listener[Symbol.asyncDispose]();
-    };
-    try {
-      for (const hostname of this.#addresses) listeners.push(listen({ hostname, port }, handler));
-    } catch (error) {
+    const opened: ListedPort = { port, handler, listeners: new Map() };
+    const failure = this.#listen(opened);
+    if (failure) {
       // Half of the addresses open would lie to half of the load balancers.
-      void close();
-      throw error;
+      void closeAll(opened);
+      throw failure.error;
     }
-    return { [Symbol.asyncDispose]: close };
+    this.#open.add(opened);
+    return {
+      [Symbol.asyncDispose]: async () => {
+        this.#open.delete(opened);
+        await closeAll(opened);
+      },
+    };
   }
+
+  async follow(): Promise<ReadonlyMap<number, unknown>> {
+    const failures = new Map<number, unknown>();
+    const addresses = this.#addresses();
+    if (addresses === this.#followed) return failures;
+    for (const opened of this.#open) {
+      for (const [address, listener] of opened.listeners) {
+        if (addresses.includes(address)) continue;
+        opened.listeners.delete(address);
+        await listener[Symbol.asyncDispose]();
+      }
+      const failure = this.#listen(opened);
+      if (failure) failures.set(opened.port, failure.error);
+    }
+    if (failures.size === 0) this.#followed = addresses;
+    return failures;
+  }
+
+  /** Listens on every address on which the port does not yet; the first failure, if there is one. */
+  #listen({ port, handler, listeners }: ListedPort): { readonly error: unknown } | undefined {
+    let failure: { readonly error: unknown } | undefined;
+    for (const hostname of this.#addresses()) {
+      if (listeners.has(hostname)) continue;
+      try {
+        listeners.set(hostname, listen({ hostname, port }, handler));
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
+    return failure;
+  }
+}
+
+async function closeAll({ listeners }: ListedPort): Promise<void> {
+  for (const listener of listeners.values()) await listener[Symbol.asyncDispose]();
 }
 
 interface SharedPort {
@@ -46,7 +98,10 @@ export class SharedPorts {
 
   /** The ports of one family; they close when it closes them and the other one does not have them. */
   of(family: IpFamily): Ports {
-    return { open: (port, handler) => this.#open(port, { family, handler }) };
+    return {
+      open: (port, handler) => this.#open(port, { family, handler }),
+      follow: () => Promise.resolve(new Map()),
+    };
   }
 
   #open(

@@ -1,5 +1,5 @@
 /**
- * What the proxy knows of its own health, per family. Three truths are kept apart: it is *alive*
+ * What the proxy knows of its own health, per family. Three states are kept apart: it is *alive*
  * unless a queued change has waited too long, it is *in sync* once everything it was told of first
  * is in the kernel, and its node is *eligible* for load balancer traffic or not.
  */

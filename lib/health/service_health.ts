@@ -36,7 +36,7 @@ export class ServiceHealthServers implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Takes what changed, by `namespace/name`: undefined is a Service without such a port. */
+  /** Opens, closes and moves ports: takes what changed, by `namespace/name`: undefined is a Service without such a port. */
   async update(changed: ReadonlyMap<string, HealthCheckService | undefined>): Promise<void> {
     for (const [key, service] of changed) {
       this.#failed.delete(key);
@@ -46,6 +46,7 @@ export class ServiceHealthServers implements AsyncDisposable {
       else if (service) this.#open(key, service);
     }
     for (const [key, service] of this.#failed) if (!changed.has(key)) this.#open(key, service);
+    await this.#follow();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -61,6 +62,15 @@ export class ServiceHealthServers implements AsyncDisposable {
     } catch (error) {
       this.#failed.set(key, service);
       this.#options.onListenFailure(service, error);
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { onListenFailure, ports } = this.#options;
+    const failures = await ports.follow();
+    if (failures.size === 0) return;
+    for (const { service } of this.#running.values()) {
+      if (failures.has(service.port)) onListenFailure(service, failures.get(service.port));
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * Reads an answer's body, and does not believe in silence. The runtime's sockets have no keepalive:
+ * Reads an answer's body, and finds out when the server is gone. The runtime's sockets have no keepalive:
  * when a peer vanishes without a word, only our own asking finds out.
  */
 import type { Clock } from "../base/clock.ts";

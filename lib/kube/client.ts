@@ -39,7 +39,7 @@ export interface KubeClientOptions {
   readonly timing?: Partial<ClientTiming>;
 }
 
-/** How long silence is believed. */
+/** How long the server may be silent before it is asked whether it is there. */
 export interface ClientTiming {
   /** Nothing at all from the server: ask it whether the connection is alive. */
   readonly connectionSilenceMs: number;

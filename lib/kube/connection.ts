@@ -1,6 +1,6 @@
 /**
  * One connection to an apiserver, as far as the runtime shows it: a client of its own, over which
- * HTTP/2 sends everything. It can be dead without anybody having said so.
+ * HTTP/2 sends everything. It can be dead without any sign of it.
  */
 import type { Clock } from "../base/clock.ts";
 import type { TlsMaterial } from "./credentials/credentials.ts";

@@ -38,9 +38,11 @@ const requestTimeoutMs = 30_000;
 /** A series rests so long between patches, and is over when nothing happened for as long. */
 const seriesMs = 6 * 60_000;
 const maxNoteLength = 1_024;
+/** How long the end waits for an apiserver to take what is still to be told. */
+const lastWordsMs = 500;
 
 /** Queues events and writes them one after the other while `run` does. */
-export class ApiEventSink implements EventSink {
+export class ApiEventSink implements EventSink, AsyncDisposable {
   readonly #options: ApiEventSinkOptions;
   readonly #series = new Map<string, Series>();
   readonly #queue: Series[] = [];
@@ -93,6 +95,16 @@ export class ApiEventSink implements EventSink {
     }
   }
 
+  /** Writes what is left once `run` has ended, such as why it all ended; not for long, and only once. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    using bounded = linkAbort(new AbortController().signal, { afterMs: lastWordsMs });
+    try {
+      for (const series of this.#queue.splice(0)) await this.#send(series, bounded.signal);
+    } catch (error) {
+      this.#options.log.verbose(2, "Cannot write the last events", { error });
+    }
+  }
+
   #createSeries(event: ObjectEvent, { key, nowMs }: { key: string; nowMs: number }): Series {
     const { about } = event;
     const namespace = about.namespace || "default";
@@ -133,6 +145,8 @@ export class ApiEventSink implements EventSink {
 
   async #write(series: Series, signal: AbortSignal): Promise<void> {
     const { clock, log, random = Math.random } = this.#options;
+    // It happened again while it was being written, and that was told already.
+    if (series.writtenCount === series.count) return;
     for (let tries = 0; tries < maxTries && !signal.aborted; tries++) {
       const count = series.count;
       try {
@@ -144,10 +158,13 @@ export class ApiEventSink implements EventSink {
         if (error instanceof ApiError && !error.isOverloaded) {
           return this.#drop(series, error);
         }
+        if (signal.aborted) break;
         log.verbose(2, "Cannot write an event yet", { error });
         await clock.sleep(retryMs * (1 + random() / 4), signal);
       }
     }
+    // Cut off by the end: the last words are still to come.
+    if (signal.aborted) this.#queue.unshift(series);
   }
 
   async #send(series: Series, signal: AbortSignal): Promise<void> {

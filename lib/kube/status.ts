@@ -50,10 +50,6 @@ export class ApiError extends Error {
     return this.status.code === 404;
   }
 
-  get isUnauthorized(): boolean {
-    return this.status.code === 401;
-  }
-
   /** The server serves, but not now. */
   get isOverloaded(): boolean {
     return this.status.code === 429 || this.status.code >= 500;

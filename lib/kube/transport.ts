@@ -228,7 +228,7 @@ export class Transport implements Disposable {
     }
   }
 
-  /** Cold requests that start together would each open a connection and keep it. */
+  /** Cold requests that start together would each open a connection, and the runtime close all but one. */
   async #waitForConnection(signal: AbortSignal): Promise<{ done(): void }> {
     while (!this.#current?.opened && this.#opening && !signal.aborted) {
       using waiting = linkAbort(signal);

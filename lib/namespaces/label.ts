@@ -1,4 +1,4 @@
-/** The label that takes a namespace out, and the namespaces that a cluster hardly lives without. */
+/** The label that opts a namespace out, and the namespaces that a cluster needs to work. */
 
 export const optOutLabel = "networking.k8s.io/kube-proxy";
 

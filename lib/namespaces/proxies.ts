@@ -1,6 +1,6 @@
 /**
  * Which nodes' proxies will follow the label. Upstream's kube-proxy never does, and an image's name
- * tells nobody which program is inside; the flag that only this program knows does.
+ * does not tell which program is inside; the flag that only this program knows does.
  */
 import {
   asObject,

@@ -44,7 +44,7 @@ export function explainWrite(error: unknown, action: Action, facts: NamespaceFac
 }
 
 /** A ClusterRole with exactly the rights of a command, to be bound to whoever runs it. */
-export function roleFor(action: Action | "list"): string {
+function roleFor(action: Action | "list"): string {
   const verbs = action === "list" ? "list" : "get, list, patch";
   return `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

@@ -87,6 +87,7 @@ export function buildServicePort(inputs: ServicePortInputs): ServicePort {
     clusterEndpoints: cluster,
     localEndpoints: local,
     reachableEndpoints: reachable,
+    endpointCount: candidates.length,
     servingEndpoints: port.protocol === "UDP" ? servingOf(candidates, cluster) : none,
     healthCheckNodePort: service.healthCheckNodePort,
   };

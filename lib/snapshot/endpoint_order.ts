@@ -6,7 +6,8 @@ import type { Endpoint } from "./snapshot.ts";
 
 /** Compares as `Array.prototype.sort` wants it; 0 exactly when both are the same endpoint. */
 export function compareEndpoints(a: Endpoint, b: Endpoint): number {
-  if (a.ip !== b.ip) return compareAddresses(a.ip, b.ip);
+  const byAddress = compareAddresses(a.ip, b.ip);
+  if (byAddress !== 0) return byAddress;
   if (a.port === b.port) return 0;
   return String(a.port) < String(b.port) ? -1 : 1;
 }
@@ -16,7 +17,9 @@ export function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
   return a.port === b.port && a.ip === b.ip;
 }
 
-function compareAddresses(a: string, b: string): number {
+/** Compares the addresses of endpoints as they stand in that order. */
+export function compareAddresses(a: string, b: string): number {
+  if (a === b) return 0;
   // Where one text begins with the other, what decides is the character that ends an address.
   if (a.length < b.length && b.startsWith(a)) return endSortsBefore(a, b) ? -1 : 1;
   if (b.length < a.length && a.startsWith(b)) return endSortsBefore(b, a) ? 1 : -1;

@@ -3,13 +3,14 @@ import {
   type Cidr,
   cidrContains,
   cidrOf,
+  familyOfBytes,
   formatIp,
   isLoopback,
   parseCidr,
   parseIp,
 } from "../base/ip.ts";
 import type { IpFamily } from "../base/ip_family.ts";
-import type { NodePortAddresses } from "./snapshot.ts";
+import type { NodeAddress, NodePortAddresses } from "./snapshot.ts";
 
 /** What the answer depends on. */
 export interface NodePortAddressInputs {
@@ -19,8 +20,8 @@ export interface NodePortAddressInputs {
   readonly nodeIP: Uint8Array | undefined;
   /** All addresses of all interfaces, of either family. */
   readonly interfaceAddresses: readonly string[];
-  /** Loopback never serves node ports, but health checks may listen there; false when absent. */
-  readonly withLoopback?: boolean;
+  /** Where all addresses answer, list them too; false when absent. */
+  readonly listsAll?: boolean;
 }
 
 /**
@@ -31,21 +32,45 @@ export function resolveNodePortAddresses(
   family: IpFamily,
   inputs: NodePortAddressInputs,
 ): NodePortAddresses {
-  if (!configuresNodePortAddresses(family, inputs.configured)) return { kind: "all" };
+  if (!configuresNodePortAddresses(family, inputs.configured)) return all(family, inputs);
   const ranges = inputs.configured.flatMap((entry) => rangesOf(entry, inputs.nodeIP))
     .filter((range) => range.family === family);
-  if (ranges.some((range) => range.prefixLength === 0)) return { kind: "all" };
+  if (ranges.some((range) => range.prefixLength === 0)) return all(family, inputs);
   const addresses = new Set<string>();
+  const loopback = new Set<string>();
   for (const text of inputs.interfaceAddresses) {
     const address = parseIp(text);
-    if (!address || (isLoopback(address) && !inputs.withLoopback)) continue;
-    if (ranges.some((range) => cidrContains(range, address))) addresses.add(formatIp(address));
+    if (!address || !ranges.some((range) => cidrContains(range, address))) continue;
+    (isLoopback(address) ? loopback : addresses).add(formatIp(address));
   }
-  return { kind: "listed", addresses: [...addresses].sort() };
+  return {
+    kind: "listed",
+    addresses: [...addresses].sort(),
+    ...(loopback.size > 0 && { loopback: [...loopback].sort() }),
+  };
+}
+
+function all(
+  family: IpFamily,
+  { interfaceAddresses, listsAll }: NodePortAddressInputs,
+): NodePortAddresses {
+  if (!listsAll) return { kind: "all" };
+  const addresses = new Map<string, NodeAddress>();
+  for (const text of interfaceAddresses) {
+    const address = parseIp(text);
+    if (!address || familyOfBytes(address) !== family) continue;
+    const ip = formatIp(address);
+    addresses.set(ip, { ip, isLoopback: isLoopback(address) });
+  }
+  return { kind: "all", addresses: [...addresses.values()].sort(byText) };
+}
+
+function byText(a: NodeAddress, b: NodeAddress): number {
+  return a.ip < b.ip ? -1 : 1;
 }
 
 /** Whether any entry is about the family; without one, all its addresses answer, worth a warning. */
-export function configuresNodePortAddresses(
+function configuresNodePortAddresses(
   family: IpFamily,
   configured: readonly string[],
 ): boolean {

@@ -1,6 +1,6 @@
 /**
  * The desired state of one IP family: every policy is decided here, once, so that a writer only has
- * to say it in its kernel's words. All values are immutable; a service port that did not change is
+ * to turn it into rules. All values are immutable; a service port that did not change is
  * the same object as before, which is what makes a diff by key cheap.
  */
 import type { IpFamily } from "../base/ip_family.ts";
@@ -52,11 +52,11 @@ export interface ServicePort {
   /** Has any frontend but the cluster IP. */
   readonly externallyAccessible: boolean;
 
-  /** What new connections to the cluster IP meet. */
+  /** What happens to new connections to the cluster IP. */
   readonly internal: Fate;
   /**
-   * What new connections from outside the node and its pods meet at external frontends. With a Local
-   * policy and `drop`, local pods and the node itself still reach `clusterEndpoints`.
+   * What happens to new connections from outside the node and its pods to external frontends. With a
+   * Local policy and `drop`, local pods and the node itself still reach `clusterEndpoints`.
    */
   readonly external: Fate;
   /** Some endpoint, anywhere, can serve. */
@@ -68,6 +68,9 @@ export interface ServicePort {
   readonly localEndpoints: readonly Endpoint[];
   /** The union of what can be reached from this node, sorted likewise, each once. */
   readonly reachableEndpoints: readonly Endpoint[];
+
+  /** All endpoints of all readiness, wherever they are. */
+  readonly endpointCount: number;
 
   /** UDP only: all serving endpoints whatever the policies, for conntrack; else empty. */
   readonly servingEndpoints: readonly Endpoint[];
@@ -82,10 +85,24 @@ export type LocalTraffic =
   | { readonly kind: "interface"; readonly name: string }
   | { readonly kind: "interface-prefix"; readonly prefix: string };
 
-/** Which of the node's addresses answer on node ports; loopback never does. */
+/** An address of this node, canonical. */
+export interface NodeAddress {
+  readonly ip: string;
+  readonly isLoopback: boolean;
+}
+
+/**
+ * Which of the node's addresses answer on node ports. `all` carries them, sorted, for modes whose
+ * rules have to name them. Who serves loopback is the mode's to say: `listed` has those of its
+ * addresses apart, absent where there are none.
+ */
 export type NodePortAddresses =
-  | { readonly kind: "all" }
-  | { readonly kind: "listed"; readonly addresses: readonly string[] };
+  | { readonly kind: "all"; readonly addresses?: readonly NodeAddress[] }
+  | {
+    readonly kind: "listed";
+    readonly addresses: readonly string[];
+    readonly loopback?: readonly string[];
+  };
 
 /** What holds for the family as a whole. */
 export interface FamilySettings {

@@ -2,9 +2,10 @@
  * Keeps one family's rules in step with its desired state: decides when, asks the writer, and does
  * what follows a success. Families share nothing here, so a fault of one cannot stop another.
  *
- * Nothing is lost by a failure: the source hands out again what was taken, and the next run compares
- * the kernel as a whole.
+ * A failure loses nothing: the source gives again what was taken, and the next run compares everything
+ * with the kernel.
  */
+import { linkAbort, type LinkedAbort } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 import type { Logger } from "../base/log.ts";
@@ -12,8 +13,8 @@ import { RepeatedFailureLog } from "../base/repeated_failure.ts";
 import type { Conntrack } from "../kernel/conntrack/conntrack.ts";
 import type { Taken } from "../trackers/family_state.ts";
 import type { Changes, RuleWriter, SyncReport } from "../writers/writer.ts";
-import { ConntrackReconciler, ReconciliationError } from "./conntrack_reconciler.ts";
-import { HealthCheckChanges } from "./health_check_changes.ts";
+import { ConntrackReconciler } from "./conntrack_reconciler.ts";
+import { FlowUpkeep } from "./flow_upkeep.ts";
 import type {
   FamilySource,
   HealthCheckSink,
@@ -33,8 +34,10 @@ export interface FamilySyncOptions {
   readonly intervals: RunIntervals;
   /** The kernel is compared as a whole when that was not done for so long; never when absent. */
   readonly fullSyncMs?: number;
-  /** How often the kernel is asked for foreign changes. Two seconds when absent. */
-  readonly driftCheckMs?: number;
+  /** How often the kernel is asked for foreign changes. */
+  readonly driftCheckMs: number;
+  /** How often the writer gets to do what it has to do of its own; never when absent. */
+  readonly maintainMs?: number;
   readonly health: HealthSink;
   readonly healthChecks: HealthCheckSink;
   readonly metrics: SyncMetrics;
@@ -43,7 +46,8 @@ export interface FamilySyncOptions {
   readonly clock: Clock;
 }
 
-const DRIFT_CHECK_MS = 2000;
+/** After a look for foreign changes that made room for a sync: it goes on once that is done. */
+const INTERRUPTED_PAUSE_MS = 100;
 
 /** One family's loop. */
 export class FamilySync {
@@ -51,25 +55,31 @@ export class FamilySync {
   readonly #options: FamilySyncOptions;
   readonly #runner: BoundedFrequencyRunner;
   readonly #reconciler: ConntrackReconciler;
-  readonly #healthChecks = new HealthCheckChanges();
+  readonly #flows: FlowUpkeep;
   readonly #failures: RepeatedFailureLog;
   #needsFull = true;
   #synced = false;
   #requestedMeanwhile = false;
   #lastFullAt = 0;
+  /** The look for foreign changes that is going on. */
+  #look: LinkedAbort | undefined;
   /** The writer does one thing at a time. */
   #writerBusy: Promise<unknown> = Promise.resolve();
 
   constructor(options: FamilySyncOptions) {
-    const { clock, conntrack, intervals, logger, source } = options;
+    const { clock, conntrack, intervals, logger, metrics, source } = options;
     this.#options = options;
     this.family = source.family;
     this.#failures = new RepeatedFailureLog(logger, clock);
-    this.#reconciler = new ConntrackReconciler(source.family, conntrack);
+    const { family } = this;
+    this.#reconciler = new ConntrackReconciler(family, conntrack);
+    const { retryMs } = intervals;
+    const reconciler = this.#reconciler;
+    this.#flows = new FlowUpkeep({ family, reconciler, retryMs, metrics, logger, clock });
     this.#runner = new BoundedFrequencyRunner({
       intervals,
       clock,
-      work: (signal) => this.sync(signal),
+      work: (signal) => this.#sync(signal),
       onFailure: (error, retryMs) => this.#failed(error, retryMs),
     });
   }
@@ -83,51 +93,74 @@ export class FamilySync {
 
   /** Syncs when it is time to, watches for foreign changes, and returns when the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, health, metrics } = this.#options;
+    const { clock, health, metrics, source } = this.#options;
+    source.onChange(() => this.request());
     health.started(this.family);
     metrics.queued(this.family, clock.now());
     if (this.#options.isComplete()) this.#runner.request();
-    await Promise.all([this.#runner.run(signal), this.#watchDrift(signal)]);
+    await Promise.all([
+      this.#runner.run(signal),
+      this.#flows.run(signal),
+      this.#watchDrift(signal),
+      this.#maintain(signal),
+    ]);
   }
 
-  /** One sync, now; throws when it failed. `run` must not be going on at the same time. */
+  /** One sync with all that follows it, now; throws when it failed. `run` must not be going on. */
   async sync(signal: AbortSignal): Promise<void> {
+    await this.#sync(signal);
+    await this.#flows.reconcile(signal);
+  }
+
+  async #sync(signal: AbortSignal): Promise<void> {
     if (!this.#options.isComplete()) return;
-    const { clock, metrics, source } = this.#options;
+    const { clock, metrics, notices, source } = this.#options;
     const startedAt = clock.monotonic();
     this.#requestedMeanwhile = false;
     const taken = source.take();
-    const full = this.#isFullDue();
-    let report: SyncReport | undefined;
+    let full = false;
     try {
-      report = await this.#write(taken, full ? { kind: "all" } : taken.changes, signal);
-      await this.#followUp(taken, report, signal);
+      // Whoever has something to write goes first.
+      this.#look?.abort();
+      const report = await this.#alone(() => {
+        // Only now: what had the writer before may have found that the kernel has to be compared.
+        full = this.#isFullDue();
+        this.#needsFull = false;
+        return this.#write(taken, full ? { kind: "all" } : taken.changes, signal);
+      });
+      full = report.full;
+      await this.#followUp(taken, report);
     } finally {
       const seconds = (clock.monotonic() - startedAt) / 1000;
-      metrics.ended(this.family, { seconds, full: report?.full ?? full });
+      metrics.ended(this.family, { seconds, full });
+      // What taking settled, such as who of two Services has an address, is known only now.
+      for (const notice of source.takeNotices()) notices.notice(this.family, notice);
     }
     this.#failures.clear("sync");
   }
 
   async #write(taken: Taken, changes: Changes, signal: AbortSignal): Promise<SyncReport> {
-    const { clock, metrics, source, writer } = this.#options;
+    const { clock, logger, source, writer } = this.#options;
+    this.#reconciler.begin(taken.changes.services);
     try {
-      const report = await this.#alone(() => writer.sync(taken.snapshot, changes, signal));
-      source.commit();
-      this.#needsFull = false;
+      const report = await writer.sync(taken.snapshot, changes, signal);
+      source.commit(report.unfinished);
+      const { full, written: messages } = report;
+      logger.verbose(2, "Wrote rules", { ipFamily: this.family, full, messages });
       this.#synced = true;
       if (report.full) this.#lastFullAt = clock.monotonic();
       return report;
     } catch (error) {
       source.restore();
+      this.#reconciler.abandon();
+      this.#flows.request();
       this.#needsFull = true;
-      if (!signal.aborted) metrics.failed(this.family);
       throw error;
     }
   }
 
   /** In upstream's order, so that what a dashboard sees of one sync comes in the order it knows. */
-  async #followUp(taken: Taken, report: SyncReport, signal: AbortSignal): Promise<void> {
+  async #followUp(taken: Taken, report: SyncReport): Promise<void> {
     const { clock, health, metrics, notices, source } = this.#options;
     const now = clock.now();
     for (const time of taken.triggerTimesMs) {
@@ -135,21 +168,26 @@ export class FamilySync {
     }
     metrics.counts(this.family, source.counts);
     health.updated(this.family);
+    if (report.unfinished || taken.hasMore) this.#goOn();
     // What came while this sync ran is still waiting.
     if (this.#requestedMeanwhile) health.queued(this.family);
     metrics.succeeded(this.family, now);
     for (const notice of report.notices) notices.notice(this.family, notice);
-    await this.#updateHealthChecks();
-    this.#reconciler.note(taken.changes.services, source.udpPorts, {
+    await this.#updateHealthChecks(taken);
+    const { unfinished = new Set() } = report;
+    const written = unfinished.size === 0
+      ? taken.changes.services
+      : taken.changes.services.difference(unfinished);
+    this.#reconciler.note(written, {
+      udpPorts: source.udpPorts,
       endpointsChanged: taken.conntrackCleanup,
     });
-    if (this.#reconciler.due) await this.#reconcile(signal);
+    this.#flows.request();
   }
 
-  async #updateHealthChecks(): Promise<void> {
-    const { healthChecks, source } = this.#options;
+  async #updateHealthChecks(taken: Taken): Promise<void> {
     try {
-      await healthChecks.update(this.#healthChecks.since(source.healthChecks));
+      await this.#options.healthChecks.update(taken.healthChecks);
     } catch (error) {
       // Rules are in force; a load balancer that cannot ask is told of, and no reason to sync again.
       this.#failures.report({
@@ -161,44 +199,70 @@ export class FamilySync {
     }
   }
 
-  async #reconcile(signal: AbortSignal): Promise<void> {
-    const { clock, logger, metrics } = this.#options;
-    const startedAt = clock.monotonic();
-    const { complete, removed } = await this.#reconciler.reconcile(signal);
-    const seconds = (clock.monotonic() - startedAt) / 1000;
-    metrics.reconciled(this.family, { seconds, removed });
-    const values = { ipFamily: this.family, entriesDeleted: removed };
-    logger.verbose(4, "Finished reconciling conntrack entries", values);
-    if (!complete) logger.verbose(2, "Reconciled a part of the conntrack entries", values);
-  }
-
   async #watchDrift(signal: AbortSignal): Promise<void> {
-    const { clock, driftCheckMs, writer } = this.#options;
+    const { clock, driftCheckMs } = this.#options;
+    let pauseMs = driftCheckMs;
     while (!signal.aborted) {
-      await clock.sleep(driftCheckMs ?? DRIFT_CHECK_MS, signal);
+      await clock.sleep(pauseMs, signal);
+      pauseMs = driftCheckMs;
       // Before a first success, and after a failure, the whole is compared anyway.
       if (signal.aborted || !this.#synced || this.#needsFull) continue;
+      using look = linkAbort(signal);
       try {
-        if (!await this.#alone(() => writer.drifted(signal))) continue;
+        const isDrifted = await this.#lookForDrift(look);
+        // One that made room for a sync goes on soon.
+        if (look.signal.aborted) pauseMs = Math.min(INTERRUPTED_PAUSE_MS, driftCheckMs);
+        if (!isDrifted) continue;
       } catch (error) {
         if (signal.aborted) return;
         const message = "Cannot look for foreign changes of the rules";
         this.#failures.report({ key: "drift", message, error, values: { ipFamily: this.family } });
         continue;
       }
-      this.#needsFull = true;
       this.#queued();
       this.#runner.force();
     }
   }
 
+  #lookForDrift(look: LinkedAbort): Promise<boolean> {
+    return this.#alone(async () => {
+      this.#look = look;
+      try {
+        const isDrifted = await this.#options.writer.drifted(look.signal);
+        // Before anybody else has the writer: a sync that waits has to compare the kernel already.
+        this.#needsFull ||= isDrifted;
+        return isDrifted;
+      } finally {
+        this.#look = undefined;
+      }
+    });
+  }
+
+  async #maintain(signal: AbortSignal): Promise<void> {
+    const { clock, maintainMs, writer } = this.#options;
+    while (maintainMs !== undefined && !signal.aborted) {
+      await clock.sleep(maintainMs, signal);
+      if (signal.aborted || !this.#synced || this.#needsFull) continue;
+      try {
+        await this.#alone(() => writer.maintain(signal));
+        this.#failures.clear("maintain");
+      } catch (error) {
+        if (signal.aborted) return;
+        const message = "Cannot tidy up the rules";
+        const values = { ipFamily: this.family };
+        this.#failures.report({ key: "maintain", message, error, values });
+      }
+    }
+  }
+
+  /** The rest of a long change: the next run is due, behind whatever comes until then. */
+  #goOn(): void {
+    this.#requestedMeanwhile = true;
+    this.#runner.force();
+  }
+
   #failed(error: unknown, retryMs: number): void {
     const values = { ipFamily: this.family, retryingTime: `${retryMs / 1000}s` };
-    if (error instanceof ReconciliationError) {
-      const message = "Failed to reconcile conntrack entries";
-      this.#failures.report({ key: "conntrack", message, error, values });
-      return;
-    }
     // The rerun is a change that waits, so that a proxy which fails for long is seen to be unhealthy.
     this.#options.health.queued(this.family);
     this.#failures.report({ key: "sync", message: "Sync failed", error, values });

@@ -7,7 +7,14 @@ import type { Notice } from "../writers/writer.ts";
 /** Where the desired state comes from: one family's trackers. */
 export type FamilySource = Pick<
   FamilyState,
-  "family" | "take" | "commit" | "restore" | "counts" | "udpPorts" | "healthChecks"
+  | "family"
+  | "onChange"
+  | "take"
+  | "commit"
+  | "restore"
+  | "takeNotices"
+  | "counts"
+  | "udpPorts"
 >;
 
 /** Told what happens to a family, for `/healthz` and `/livez`. */
@@ -41,14 +48,13 @@ export interface SyncMetrics {
   /** A run ended, well or not. */
   ended(family: IpFamily, duration: SyncDuration): void;
   succeeded(family: IpFamily, nowMs: number): void;
-  failed(family: IpFamily): void;
   /** A change became effective so long after its cause. */
   programmed(family: IpFamily, seconds: number): void;
   counts(family: IpFamily, counts: FamilyCounts): void;
   reconciled(family: IpFamily, measure: ReconciliationMeasure): void;
 }
 
-/** Takes what an operator should read. */
+/** Takes what an operator should read, of the writer or of the trackers. */
 export interface NoticeSink {
   notice(family: IpFamily, notice: Notice): void;
 }

@@ -1,29 +1,24 @@
 /**
- * Decides when a unit of work runs, and nothing else: at once when asked after a quiet time, not
- * again before a minimum interval that counts from the *end* of the run, again sooner after a
- * failure, and once in a long while even when nobody asked. Runs never overlap. Requests are a
- * mailbox with one slot: any number of them before a run means one run.
+ * Decides when a unit of work runs, and nothing else: at once when asked while idle, not again before
+ * an interval that counts from the *end* of the run, again sooner after a failure, and once in a long
+ * while even when it was not asked. Runs never overlap. Any number of requests before a run mean one run. A
+ * request that comes while idle runs at once; only those that come during a run are gathered.
  */
 import type { Clock } from "../base/clock.ts";
-
-/** How requests that come close together are gathered into one run. */
-export interface Gathering {
-  /** A run starts once no further request came for this long … */
-  readonly quietMs: number;
-  /** … or this long after the first one. */
-  readonly mostMs: number;
-}
+import type { Gathering, Rest } from "../writers/writer.ts";
 
 /** When to run. All times are in milliseconds. */
 export interface RunIntervals {
   /** From the end of a run to the start of the next. */
   readonly minMs: number;
-  /** From the end of a failed run to the next. */
+  /** The longest time from the end of a failed run to the next: the first is a second, each doubles. */
   readonly retryMs: number;
   /** From the end of a run to the next when nobody asks. */
   readonly maxMs: number;
-  /** Absent: a request that finds the runner idle is run at once. */
+  /** For requests that come while a run is going on; absent: the next run follows at once. */
   readonly gathering?: Gathering;
+  /** Before the next run, as long as the last one has earned; absent: none. */
+  readonly rest?: Rest;
 }
 
 /** What a runner needs. */
@@ -36,11 +31,17 @@ export interface RunnerOptions {
   readonly onFailure: (error: unknown, retryMs: number) => void;
 }
 
+/** What failed once may be over soon: somebody else's table, a kernel without memory. */
+const firstRetryMs = 1_000;
+
 /** Runs one piece of work at a bounded frequency. */
 export class BoundedFrequencyRunner {
   readonly #options: RunnerOptions;
   #requested = false;
+  #firstRequestAt = 0;
+  #lastRequestAt = 0;
   #forced = false;
+  #failures = 0;
   #wakeUp: () => void = () => {};
 
   constructor(options: RunnerOptions) {
@@ -55,6 +56,8 @@ export class BoundedFrequencyRunner {
 
   /** Asks for a run as soon as the intervals allow. */
   request(): void {
+    this.#lastRequestAt = this.#options.clock.monotonic();
+    if (!this.#requested) this.#firstRequestAt = this.#lastRequestAt;
     this.#requested = true;
     this.#wakeUp();
   }
@@ -72,15 +75,23 @@ export class BoundedFrequencyRunner {
     let nextRunAt = clock.monotonic() + intervals.maxMs;
     while (!signal.aborted) {
       await this.#until(() => this.#requested, nextRunAt, signal);
-      await this.#gather(signal);
       if (signal.aborted) return;
       this.#requested = false;
       this.#forced = false;
+      const start = clock.monotonic();
       const nextInMs = await this.#runOnce(signal);
       const end = clock.monotonic();
       nextRunAt = end + nextInMs;
-      await this.#until(() => this.#forced, end + intervals.minMs, signal);
+      await this.#until(() => this.#forced, end + this.#pauseMs(end - start), signal);
+      if (this.#requested) await this.#gather(signal);
     }
+  }
+
+  /** The least time from the end of a run that took so long to the next. */
+  #pauseMs(tookMs: number): number {
+    const { minMs, rest } = this.#options.intervals;
+    if (!rest) return minMs;
+    return Math.max(minMs, Math.min(Math.max(tookMs * rest.times, rest.leastMs), rest.mostMs));
   }
 
   /** Returns the time until the next run when nobody asks for one. */
@@ -88,9 +99,14 @@ export class BoundedFrequencyRunner {
     const { intervals, onFailure, work } = this.#options;
     try {
       await work(signal);
+      this.#failures = 0;
       return intervals.maxMs;
     } catch (error) {
-      const retryMs = Math.max(intervals.minMs, Math.min(intervals.retryMs, intervals.maxMs));
+      const longestMs = Math.min(intervals.retryMs, intervals.maxMs);
+      const retryMs = Math.max(
+        intervals.minMs,
+        Math.min(firstRetryMs * 2 ** this.#failures++, longestMs),
+      );
       if (!signal.aborted) onFailure(error, retryMs);
       return retryMs;
     }
@@ -98,12 +114,11 @@ export class BoundedFrequencyRunner {
 
   async #gather(signal: AbortSignal): Promise<void> {
     const { clock, intervals: { gathering } } = this.#options;
-    if (!gathering || !this.#requested) return;
-    const end = clock.monotonic() + gathering.mostMs;
-    while (this.#requested && !this.#forced && !signal.aborted && clock.monotonic() < end) {
-      this.#requested = false;
-      const quietAt = Math.min(clock.monotonic() + gathering.quietMs, end);
-      await this.#until(() => this.#requested, quietAt, signal);
+    if (!gathering) return;
+    const latest = this.#firstRequestAt + gathering.mostMs;
+    const quietAt = () => Math.min(this.#lastRequestAt + gathering.quietMs, latest);
+    while (clock.monotonic() < quietAt() && !this.#forced && !signal.aborted) {
+      await this.#until(() => this.#forced, quietAt(), signal);
     }
   }
 
@@ -114,7 +129,8 @@ export class BoundedFrequencyRunner {
       const left = time - clock.monotonic();
       if (left <= 0) return;
       const woken = new AbortController();
-      this.#wakeUp = () => woken.abort();
+      // With a reason, since an error would be made for an abort without: a tenth of a millisecond.
+      this.#wakeUp = () => woken.abort("woken");
       await clock.sleep(left, woken.signal);
       this.#wakeUp = () => {};
     }

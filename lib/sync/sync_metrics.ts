@@ -19,8 +19,6 @@ export interface SyncMetricsOptions {
   readonly events: () => readonly FamilyEvents[];
   /** Whether the mode tells full syncs from partial ones. */
   readonly partialSyncs: boolean;
-  /** Told of each failed sync: how failures are counted is the mode's own. */
-  readonly onFailed?: (family: IpFamily) => void;
 }
 
 const durations = exponentialBuckets(0.001, 2, 15);
@@ -46,9 +44,8 @@ export class PromSyncMetrics implements SyncMetrics {
   readonly #noLocalEndpoints: Gauge;
   readonly #reconciliation: Histogram;
   readonly #removedFlows: Counter;
-  readonly #onFailed: (family: IpFamily) => void;
 
-  constructor({ registry, events, partialSyncs, onFailed }: SyncMetricsOptions) {
+  constructor({ registry, events, partialSyncs }: SyncMetricsOptions) {
     const histogram = (name: string, help: string, buckets: readonly number[] = durations) =>
       registry.histogram({ name: `kubeproxy_${name}`, help, buckets, labels: family });
     const gauge = (name: string, help: string, labels: readonly string[] = family) =>
@@ -87,7 +84,6 @@ export class PromSyncMetrics implements SyncMetrics {
       help: "Cumulative conntrack flows deleted by conntrack reconciler",
       labels: family,
     });
-    this.#onFailed = onFailed ?? (() => {});
     registerEvents(registry, events);
   }
 
@@ -103,10 +99,6 @@ export class PromSyncMetrics implements SyncMetrics {
 
   succeeded(family: IpFamily, nowMs: number): void {
     this.#lastSync.set(nowMs / 1000, { ip_family: family });
-  }
-
-  failed(family: IpFamily): void {
-    this.#onFailed(family);
   }
 
   programmed(family: IpFamily, seconds: number): void {

@@ -1,7 +1,10 @@
 /**
  * Who owns a frontend (an address or the node port, with protocol and port) when several service
- * ports ask for it: the oldest Service, then the first by namespace and name. The others get it when
- * the owner lets go. Only contested frontends cost more than one map entry.
+ * ports ask for it: the Service whose cluster IP it is, then the oldest, then the first by namespace and
+ * name. The others get it when the owner lets go. Only contested frontends cost more than one map entry.
+ *
+ * A cluster IP comes first because the apiserver gives it to one Service alone, while anybody may write
+ * any address into `externalIPs`: it would take another tenant's connections.
  */
 import { joinHostPort } from "../base/ip.ts";
 import type { OwnedFrontends, PortSpec, ServiceSpec } from "../snapshot/build_service_port.ts";
@@ -17,6 +20,7 @@ export interface ServiceName {
 interface Claimant {
   readonly record: ServiceRecord;
   readonly port: PortSpec;
+  readonly byClusterIP: boolean;
 }
 
 /** Kept up to date by handing over each Service's record when it changes. */
@@ -34,13 +38,13 @@ export class Claims {
   replace(before: ServiceRecord | undefined, after: ServiceRecord | undefined): void {
     for (const port of before?.ports ?? []) {
       if (before) {
-        for (const frontend of frontendsOf(before.spec, port)) this.#release(frontend, port.key);
+        for (const { name } of frontendsOf(before.spec, port)) this.#release(name, port.key);
       }
     }
     for (const port of after?.ports ?? []) {
       if (after) {
-        for (const frontend of frontendsOf(after.spec, port)) {
-          this.#claim(frontend, { record: after, port });
+        for (const { name, byClusterIP } of frontendsOf(after.spec, port)) {
+          this.#claim(name, { record: after, port, byClusterIP });
         }
       }
     }
@@ -76,7 +80,8 @@ export class Claims {
       return;
     }
     const claimants = this.#contested.get(frontend) ?? [owner];
-    // One port may name an address twice: as an external IP and as a load balancer's, say.
+    // One port may name an address twice, as an external IP and as a load balancer's, say; the cluster
+    // IP is the first of them.
     if (claimants.some(({ port }) => port.key === claimant.port.key)) return;
     claimants.push(claimant);
     claimants.sort(compareClaimants);
@@ -105,21 +110,29 @@ export class Claims {
   #say(frontend: string, winner: Claimant, loser: Claimant): void {
     const { namespace, name } = loser.record.spec;
     const subject = serviceSubject(namespace, name);
-    const older = `${winner.record.spec.namespace}/${winner.record.spec.name}`;
+    const other = `${winner.record.spec.namespace}/${winner.record.spec.name}`;
+    const reason = winner.byClusterIP && !loser.byClusterIP
+      ? `it is the cluster IP of the Service ${other}`
+      : `the Service ${other} came first`;
     this.#notices.add({
       subject,
       topic: `conflict ${frontend}`,
-      message:
-        `${subject}: ${frontend} is not served for it, because the Service ${older} came first`,
+      message: `${subject}: ${frontend} is not served for it, because ${reason}`,
     });
   }
 }
 
-function* frontendsOf(spec: ServiceSpec, port: PortSpec): Iterable<string> {
-  yield addressFrontend(spec.clusterIP, port);
-  for (const ip of spec.externalIPs) yield addressFrontend(ip, port);
-  for (const ip of spec.loadBalancerVIPs) yield addressFrontend(ip, port);
-  if (port.nodePort !== 0) yield nodePortFrontend(port);
+interface Frontend {
+  readonly name: string;
+  readonly byClusterIP: boolean;
+}
+
+function* frontendsOf(spec: ServiceSpec, port: PortSpec): Iterable<Frontend> {
+  yield { name: addressFrontend(spec.clusterIP, port), byClusterIP: true };
+  const other = (name: string): Frontend => ({ name, byClusterIP: false });
+  for (const ip of spec.externalIPs) yield other(addressFrontend(ip, port));
+  for (const ip of spec.loadBalancerVIPs) yield other(addressFrontend(ip, port));
+  if (port.nodePort !== 0) yield other(nodePortFrontend(port));
 }
 
 function addressFrontend(ip: string, port: PortSpec): string {
@@ -135,7 +148,8 @@ function kept(addresses: readonly string[], owns: (ip: string) => boolean): read
 }
 
 function compareClaimants(a: Claimant, b: Claimant): number {
-  return a.record.createdMs - b.record.createdMs ||
+  return Number(b.byClusterIP) - Number(a.byClusterIP) ||
+    a.record.createdMs - b.record.createdMs ||
     compareText(a.record.spec.namespace, b.record.spec.namespace) ||
     compareText(a.record.spec.name, b.record.spec.name) ||
     compareText(a.port.key, b.port.key);

@@ -33,13 +33,18 @@ export interface ClusterStateOptions {
   readonly localTraffic: LocalTrafficMode;
   /** CIDRs and keywords. */
   readonly nodePortAddresses: readonly string[];
+  /** Where node ports answer on all addresses, the settings list them; false when absent. */
+  readonly listsAllAddresses?: boolean;
   /** True when absent. */
   readonly allowExternalIPs?: boolean;
   /** Trigger times from before this moment are of no interest. */
   readonly startedMs: number;
 }
 
-/** Each `apply…` and `set…` is true when a sync may have something to do that it had not before. */
+/**
+ * Each `apply…` and `set…` tells the families for which a sync may have something to do that it had not
+ * before, and is true when there is one.
+ */
 export class ClusterState {
   readonly families: ReadonlyMap<IpFamily, FamilyState>;
   readonly #options: ClusterStateOptions;
@@ -48,6 +53,7 @@ export class ClusterState {
   readonly #serviceCIDRs = new ServiceCidrTracker();
   readonly #namespaces = new OptedOutNamespaces();
   #interfaceAddresses: readonly string[] = [];
+  #standIns: readonly string[] = [];
   #leftovers = false;
 
   constructor(options: ClusterStateOptions) {
@@ -91,9 +97,13 @@ export class ClusterState {
     return this.#forEach((state) => state.setOptedOut(names));
   }
 
-  /** All addresses of all interfaces, of either family. */
-  setInterfaceAddresses(addresses: readonly string[]): boolean {
+  /**
+   * All addresses of all interfaces, of either family, and those that stand in for the node's while no
+   * Node tells any: at most one of each family, of the primary one first.
+   */
+  setInterfaceAddresses(addresses: readonly string[], standIns: readonly string[] = []): boolean {
     this.#interfaceAddresses = addresses;
+    this.#standIns = standIns;
     return this.#refresh();
   }
 
@@ -103,18 +113,26 @@ export class ClusterState {
     return this.#refresh();
   }
 
+  /** Everything is known for the first time: there is something to sync even where all is empty. */
+  complete(): void {
+    this.#forEach(() => true);
+  }
+
   /** The own Node, or undefined while it is unknown. */
   get node(): Node | undefined {
     return this.#nodes.node;
   }
 
-  /** The node's addresses; loopback in a family where none is known. */
-  get nodeIPs(): NodeIPs {
-    return detectNodeIPs(this.#nodes.hostIPs, this.#options.nodeIPOverride);
+  /** A Node of another name that the source told of. */
+  get otherNodeName(): string | undefined {
+    return this.#nodes.otherName;
   }
 
-  get optedOutNamespaces(): ReadonlySet<string> {
-    return this.#namespaces.names;
+  /** The node's addresses; loopback in a family where none is known. */
+  get nodeIPs(): NodeIPs {
+    const { hostIPs } = this.#nodes;
+    const own = hostIPs.length > 0 ? hostIPs : this.#standIns;
+    return detectNodeIPs(own, this.#options.nodeIPOverride);
   }
 
   /** What an operator should read, since the last call. */
@@ -144,6 +162,7 @@ export class ClusterState {
         configured: this.#options.nodePortAddresses,
         nodeIP: knownNodeIP(this.nodeIPs, family),
         interfaceAddresses: this.#interfaceAddresses,
+        listsAll: this.#options.listsAllAddresses ?? false,
       }),
       serviceCIDRs: this.#serviceCIDRs.cidrsOf(family),
       leftovers: this.#leftovers,
@@ -178,7 +197,11 @@ export class ClusterState {
 
   #forEach(apply: (state: FamilyState) => boolean): boolean {
     let changed = false;
-    for (const state of this.families.values()) changed = apply(state) || changed;
+    for (const state of this.families.values()) {
+      if (!apply(state)) continue;
+      changed = true;
+      state.changed();
+    }
     return changed;
   }
 }

@@ -2,13 +2,16 @@
 import type { Protocol } from "../base/protocol.ts";
 import type { EndpointSlice, SliceEndpoint } from "../kube/objects.ts";
 import type { Candidate } from "../snapshot/categorize_endpoints.ts";
-import { compareEndpoints, sameEndpoint } from "../snapshot/endpoint_order.ts";
+import type { Endpoint } from "../snapshot/snapshot.ts";
+import { compareAddresses, compareEndpoints, sameEndpoint } from "../snapshot/endpoint_order.ts";
 
 /** Which port of the slices, and whose endpoints are local. */
 export interface CandidateQuery {
   readonly portName: string;
   readonly protocol: Protocol;
   readonly nodeName: string;
+  /** Endpoints that were found before, in their order: those that stay are the same objects. */
+  readonly known?: readonly Endpoint[];
 }
 
 /**
@@ -20,23 +23,68 @@ export function collectCandidates(
   slices: readonly EndpointSlice[],
   query: CandidateQuery,
 ): readonly Candidate[] {
-  const found: Candidate[] = [];
-  for (const slice of slices) {
-    for (const port of slice.ports) {
-      if (port.name !== query.portName || port.protocol !== query.protocol) continue;
-      for (const state of slice.endpoints) {
-        found.push({
-          endpoint: {
-            ip: state.address,
-            port: port.port,
-            isLocal: isLocal(state, query.nodeName),
-          },
-          state,
-        });
-      }
+  const parts: Part[] = [];
+  for (const { endpoints, ports } of slices) {
+    for (const { name, port, protocol } of ports) {
+      if (name === query.portName && protocol === query.protocol) parts.push({ port, endpoints });
     }
   }
-  // Sorting is stable, so duplicates stay in the order in which they were met.
+  if (parts.length === 0) return [];
+  const [{ port }] = parts;
+  return parts.every((part) => part.port === port)
+    ? ofOnePort(parts, query)
+    : ofSeveralPorts(parts, query);
+}
+
+/** The endpoints of a slice under one of its ports. */
+interface Part {
+  readonly port: number;
+  readonly endpoints: readonly SliceEndpoint[];
+}
+
+/**
+ * The usual case, in which no object is made of an endpoint that stays: a Service with a thousand
+ * ports has each of its endpoints a thousand times.
+ */
+function ofOnePort(
+  parts: readonly Part[],
+  { known = [], nodeName }: CandidateQuery,
+): readonly Candidate[] {
+  const [{ endpoints, port }] = parts;
+  const states = inOrder(parts.length === 1 ? endpoints : parts.flatMap((part) => part.endpoints));
+  const found: Candidate[] = [];
+  let at = 0;
+  for (const state of states) {
+    const { address } = state;
+    const isAgain = found.length > 0 && found[found.length - 1].endpoint.ip === address;
+    if (isAgain && state.terminating) continue;
+    while (at < known.length && compareAddresses(known[at].ip, address) < 0) at++;
+    const local = isLocal(state, nodeName);
+    const former = at < known.length ? known[at] : undefined;
+    const stays = former?.ip === address && former.port === port && former.isLocal === local;
+    const endpoint = stays ? former : { ip: address, port, isLocal: local };
+    found[isAgain ? found.length - 1 : found.length] = { endpoint, state };
+  }
+  return found;
+}
+
+/** Sorting is stable, so duplicates stay in the order in which they were met. */
+function inOrder(endpoints: readonly SliceEndpoint[]): readonly SliceEndpoint[] {
+  for (let i = 1; i < endpoints.length; i++) {
+    if (compareAddresses(endpoints[i - 1].address, endpoints[i].address) > 0) {
+      return endpoints.toSorted((a, b) => compareAddresses(a.address, b.address));
+    }
+  }
+  return endpoints;
+}
+
+function ofSeveralPorts(parts: readonly Part[], query: CandidateQuery): readonly Candidate[] {
+  const found = parts.flatMap(({ endpoints, port }) =>
+    endpoints.map((state): Candidate => ({
+      endpoint: { ip: state.address, port, isLocal: isLocal(state, query.nodeName) },
+      state,
+    }))
+  );
   found.sort((a, b) => compareEndpoints(a.endpoint, b.endpoint));
   return foldDuplicates(found);
 }

@@ -113,7 +113,7 @@ export class EndpointSliceTracker {
 
   #noteChange(entry: ServiceEntry, udp: boolean): void {
     this.#changesPending++;
-    this.#options.entries.markDirty(entry);
+    this.#options.entries.markEndpointsDirty(entry);
     if (udp) this.#options.pending.addConntrackCleanup();
   }
 }

@@ -18,7 +18,7 @@ import { Claims } from "./claims.ts";
 import { countLocalReady } from "./collect_candidates.ts";
 import { EndpointSliceTracker } from "./endpoint_slice_tracker.ts";
 import { type FamilyCounts, FamilyTotals, type HealthCheck } from "./family_totals.ts";
-import { NoticeBook } from "./notice_book.ts";
+import { NoticeBook, type TrackerNotice } from "./notice_book.ts";
 import { PendingChanges } from "./pending_changes.ts";
 import { ServiceEntries } from "./service_entries.ts";
 import type { ServiceEntry } from "./service_entry.ts";
@@ -45,10 +45,14 @@ export interface Taken {
     readonly services: ReadonlySet<ServicePortKey>;
     readonly settings: boolean;
   };
+  /** Health checks that came, changed or (undefined) went, by `namespace/name`. */
+  readonly healthChecks: ReadonlyMap<string, HealthCheck | undefined>;
   /** Endpoints of a UDP port changed: flows to endpoints that are gone must be cut. */
   readonly conntrackCleanup: boolean;
   /** When the causes of the changes happened, as the slices' writer noted it. */
   readonly triggerTimesMs: readonly number[];
+  /** There was more than one sync should bring: the next `take` has the rest. */
+  readonly hasMore: boolean;
 }
 
 /** How many events there were, and how many changes wait for a sync, as metrics want them. */
@@ -69,12 +73,15 @@ export class FamilyState {
   readonly #pending = new PendingChanges();
   readonly #services = new Map<ServicePortKey, ServicePort>();
   readonly #totals = new FamilyTotals();
+  /** Services whose local endpoints a load balancer asks for, by `namespace/name`. */
   readonly #healthChecks = new Map<string, HealthCheck>();
   readonly #hinted = new Set<ServiceEntry>();
   readonly #ranged = new Set<ServiceEntry>();
+  readonly #notices: NoticeBook;
   #optedOut: ReadonlySet<string> = new Set();
   #node: NodeContext;
   #settings: FamilySettings;
+  #onChange: () => void = () => {};
 
   constructor(options: FamilyStateOptions) {
     const { family, startedMs } = options;
@@ -82,6 +89,7 @@ export class FamilyState {
     this.#node = options.node;
     this.#settings = options.settings;
     const book = options.notices ?? new NoticeBook();
+    this.#notices = book;
     this.#claims = new Claims(book);
     const shared = {
       family,
@@ -96,6 +104,16 @@ export class FamilyState {
       claims: this.#claims,
     });
     this.#sliceTracker = new EndpointSliceTracker({ ...shared, startedMs, pending: this.#pending });
+  }
+
+  /** The one who syncs this family; told by `changed`, from now on. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener;
+  }
+
+  /** Tells that there may be something to sync that was not before: once for a batch, by whoever applied it. */
+  changed(): void {
+    this.#onChange();
   }
 
   /** True when there may be something to sync that was not before. */
@@ -152,21 +170,24 @@ export class FamilyState {
     this.#serviceTracker.settleClaims();
     this.#sliceTracker.settle();
     for (const entry of this.#entries.takeDirty()) this.#rebuild(entry);
-    const { services, settings, conntrackCleanup, triggerTimesMs } = this.#pending.take();
+    const { services, settings, healthChecks, conntrackCleanup, triggerTimesMs } = this.#pending
+      .take();
     return {
       snapshot: { family: this.family, settings: this.#settings, services: this.#services },
       changes: { kind: "some", services, settings },
+      healthChecks: new Map([...healthChecks].map((key) => [key, this.#healthChecks.get(key)])),
       conntrackCleanup,
       triggerTimesMs,
+      hasMore: this.#entries.hasDirty,
     };
   }
 
-  /** What was taken is in force. */
-  commit(): void {
-    this.#pending.commit();
+  /** What was taken is in force, but for what was left for the next sync. */
+  commit(unfinished?: ReadonlySet<ServicePortKey>): void {
+    this.#pending.commit(unfinished);
   }
 
-  /** What was taken is not, or not wholly, in force: the next `take` hands it out again. */
+  /** What was taken is not, or not wholly, in force: the next `take` returns it again. */
   restore(): void {
     this.#pending.restore();
   }
@@ -188,13 +209,13 @@ export class FamilyState {
     };
   }
 
-  get udpPorts(): ReadonlyMap<ServicePortKey, ServicePort> {
-    return this.#totals.udpPorts;
+  /** What an operator should read, since anybody asked last. */
+  takeNotices(): readonly TrackerNotice[] {
+    return this.#notices.take();
   }
 
-  /** Services whose local endpoints a load balancer asks for, by `namespace/name`. */
-  get healthChecks(): ReadonlyMap<string, HealthCheck> {
-    return this.#healthChecks;
+  get udpPorts(): ReadonlyMap<ServicePortKey, ServicePort> {
+    return this.#totals.udpPorts;
   }
 
   #markDirty(entries: Iterable<ServiceEntry>): void {
@@ -226,11 +247,14 @@ export class FamilyState {
     const key = `${namespace}/${name}`;
     const port = record?.spec.healthCheckNodePort ?? 0;
     if (port === 0 || record?.ports.length === 0) {
-      this.#healthChecks.delete(key);
+      if (this.#healthChecks.delete(key)) this.#pending.addHealthCheck(key);
       return;
     }
     const localEndpoints = countLocalReady(slices, this.#node.name);
+    const known = this.#healthChecks.get(key);
+    if (known?.port === port && known.localEndpoints === localEndpoints) return;
     this.#healthChecks.set(key, { namespace, name, port, localEndpoints });
+    this.#pending.addHealthCheck(key);
   }
 }
 

@@ -25,9 +25,4 @@ export class NamespacedMap<V> {
       yield* this.#namespaces.get(namespace)?.values() ?? [];
     }
   }
-
-  /** Number of namespaces that hold something. */
-  get namespaceCount(): number {
-    return this.#namespaces.size;
-  }
 }

@@ -8,6 +8,7 @@ import { foldBatch } from "./fold_batch.ts";
 export class NodeTracker {
   readonly #name: string;
   #node: Node | undefined;
+  #otherName: string | undefined;
 
   constructor(name: string) {
     this.#name = name;
@@ -17,6 +18,7 @@ export class NodeTracker {
   apply(batch: WatchBatch<Node>): boolean {
     return foldBatch(batch, {
       upsert: (node) => {
+        if (node.name !== this.#name) this.#otherName ??= node.name;
         if (node.name !== this.#name || sameNode(this.#node, node)) return false;
         this.#node = node;
         return true;
@@ -33,6 +35,11 @@ export class NodeTracker {
   /** Undefined while the Node is unknown or after it was deleted. */
   get node(): Node | undefined {
     return this.#node;
+  }
+
+  /** The name of the first Node of another name that the source told of: perhaps the own one is meant. */
+  get otherName(): string | undefined {
+    return this.#otherName;
   }
 
   /** The first address and the first of the other family; empty while none is known. */

@@ -23,7 +23,7 @@ export class OptedOutNamespaces {
     return changed;
   }
 
-  /** A new set after each change; one that was handed out never changes. */
+  /** A new set after each change; a set that was returned never changes. */
   get names(): ReadonlySet<string> {
     return this.#names;
   }

@@ -8,6 +8,8 @@ import type { ServicePortKey } from "../snapshot/snapshot.ts";
 export interface TakenChanges {
   readonly services: ReadonlySet<ServicePortKey>;
   readonly settings: boolean;
+  /** `namespace/name` of Services whose health check came, changed or went. */
+  readonly healthChecks: ReadonlySet<string>;
   /** Endpoints of a UDP port changed: flows to endpoints that are gone must be cut. */
   readonly conntrackCleanup: boolean;
   /** When the causes of these changes happened, as the slices' writer noted it. */
@@ -18,6 +20,7 @@ export interface TakenChanges {
 export class PendingChanges {
   #services = new Set<ServicePortKey>();
   #settings = false;
+  #healthChecks = new Set<string>();
   #conntrackCleanup = false;
   #triggerTimesMs = new Map<object, number[]>();
   #taken: (TakenChanges & { readonly times: Map<object, number[]> }) | undefined;
@@ -28,6 +31,10 @@ export class PendingChanges {
 
   addSettings(): void {
     this.#settings = true;
+  }
+
+  addHealthCheck(key: string): void {
+    this.#healthChecks.add(key);
   }
 
   addConntrackCleanup(): void {
@@ -50,20 +57,25 @@ export class PendingChanges {
     const taken = {
       services: this.#services,
       settings: this.#settings,
+      healthChecks: this.#healthChecks,
       conntrackCleanup: this.#conntrackCleanup,
       triggerTimesMs: [...this.#triggerTimesMs.values()].flat(),
       times: this.#triggerTimesMs,
     };
     this.#services = new Set();
     this.#settings = false;
+    this.#healthChecks = new Set();
     this.#conntrackCleanup = false;
     this.#triggerTimesMs = new Map();
     this.#taken = taken;
     return taken;
   }
 
-  /** The sync succeeded. */
-  commit(): void {
+  /** The sync succeeded. What it left for the next one is pending again. */
+  commit(unfinished: ReadonlySet<ServicePortKey> = new Set()): void {
+    for (const key of unfinished) this.#services.add(key);
+    // Flows to endpoints that are gone can be cut only when nothing leads to those any more.
+    if (unfinished.size > 0) this.#conntrackCleanup ||= this.#taken?.conntrackCleanup ?? false;
     this.#taken = undefined;
   }
 
@@ -74,6 +86,7 @@ export class PendingChanges {
     this.#taken = undefined;
     for (const key of taken.services) this.#services.add(key);
     this.#settings ||= taken.settings;
+    for (const key of taken.healthChecks) this.#healthChecks.add(key);
     this.#conntrackCleanup ||= taken.conntrackCleanup;
     for (const [cause, times] of taken.times) {
       this.#triggerTimesMs.set(cause, [...times, ...this.#triggerTimesMs.get(cause) ?? []]);

@@ -1,10 +1,18 @@
 import { NamespacedMap } from "./namespaced_map.ts";
 import { ServiceEntry } from "./service_entry.ts";
 
+/** So many endpoints, counted for each port, are rebuilt in some tens of milliseconds. */
+const endpointsAtOnce = 100_000;
+/** An entry with more is called a giant: it waits for the others. */
+const endpointsOfGiant = 10_000;
+
 /** All entries of a family, and which of them have to be looked at again. */
 export class ServiceEntries {
   readonly #entries = new NamespacedMap<ServiceEntry>();
   readonly #dirty = new Set<ServiceEntry>();
+  readonly #waiting = new Set<ServiceEntry>();
+  /** The last call gave a giant. */
+  #tookGiant = false;
 
   find(namespace: string, name: string): ServiceEntry | undefined {
     return this.#entries.get(namespace, name);
@@ -27,14 +35,42 @@ export class ServiceEntries {
     return this.#entries.values(namespace);
   }
 
+  /** Something changed that other entries may depend on, such as who has an address. */
   markDirty(entry: ServiceEntry): void {
     this.#dirty.add(entry);
   }
 
-  /** Those marked since the last call. */
+  /** Nothing changed but the entry's own endpoints: those of a giant may wait for others. */
+  markEndpointsDirty(entry: ServiceEntry): void {
+    this.#waiting.add(entry);
+  }
+
+  /**
+   * Those marked since the last call; of large ones whose endpoints changed, and nothing else, as many
+   * as are looked at soon, and none where others would wait for it twice in a row. The rest comes
+   * with the next call.
+   */
   takeDirty(): readonly ServiceEntry[] {
     const dirty = [...this.#dirty];
+    const waiting = [...this.#waiting.difference(this.#dirty)];
     this.#dirty.clear();
+    this.#waiting.clear();
+    const giants = waiting.filter((entry) => entry.size > endpointsOfGiant);
+    for (const entry of waiting) if (entry.size <= endpointsOfGiant) dirty.push(entry);
+    const hasTurn = dirty.length === 0 || !this.#tookGiant;
+    this.#tookGiant = hasTurn && giants.length > 0;
+    let size = 0;
+    // In the order in which they came: none starves.
+    for (const giant of giants) {
+      if (hasTurn && (size === 0 || size + giant.size <= endpointsAtOnce)) dirty.push(giant);
+      else this.#waiting.add(giant);
+      size += giant.size;
+    }
     return dirty;
+  }
+
+  /** Some were left for the next `takeDirty`. */
+  get hasDirty(): boolean {
+    return this.#waiting.size > 0;
   }
 }

@@ -38,6 +38,12 @@ export class ServiceEntry {
     );
   }
 
+  /** How many endpoints a rebuild weighs, counted for each port. */
+  get size(): number {
+    const endpoints = this.#slices.reduce((sum, slice) => sum + slice.endpoints.length, 0);
+    return (this.record?.ports.length ?? 0) * endpoints;
+  }
+
   putSlice(slice: EndpointSlice): void {
     const at = this.#slices.findIndex(({ name }) => name >= slice.name);
     if (at < 0) this.#slices = [...this.#slices, slice];
@@ -57,10 +63,12 @@ export class ServiceEntry {
     }
     const before = new Map(this.built.map((port) => [port.key, port]));
     this.built = record.ports.map((port) => {
+      const old = before.get(port.key);
       const candidates = collectCandidates(this.#slices, {
         portName: port.portName,
         protocol: port.protocol,
         nodeName: node.name,
+        ...(old && { known: old.reachableEndpoints }),
       });
       const after = buildServicePort({
         service: record.spec,
@@ -69,7 +77,6 @@ export class ServiceEntry {
         candidates,
         node,
       });
-      const old = before.get(port.key);
       return old && deepEqual(old, after) ? old : after;
     });
   }

@@ -42,7 +42,7 @@ export function readServiceRecord(
 }
 
 /** The cluster IP that the Service has in the family, as written, or an empty string. */
-export function clusterIPOf(service: Service, family: IpFamily): string {
+function clusterIPOf(service: Service, family: IpFamily): string {
   if (service.ipFamilies.length === 0) {
     return ipFamilyOf(service.clusterIP) === family ? service.clusterIP : "";
   }

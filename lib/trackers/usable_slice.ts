@@ -2,8 +2,12 @@
 import { canonicalIp, familyOfCanonicalIp } from "../base/ip.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 import type { EndpointSlice, EndpointSlicePort, SliceEndpoint } from "../kube/objects.ts";
+import { compareAddresses } from "../snapshot/endpoint_order.ts";
 import type { TrackerNotice } from "./notice_book.ts";
 import { isPort } from "./service_record.ts";
+
+/** Where each of many ports would sort the same endpoints, they are sorted once. */
+const endpointsToSort = 1_000;
 
 /** How notices name an EndpointSlice. */
 export function sliceSubject(namespace: string, name: string): string {
@@ -29,15 +33,21 @@ export function usableSlice(
     );
     return false;
   });
-  const endpoints = usableEndpoints(slice.endpoints, options.family, (address) =>
+  const usable = usableEndpoints(slice.endpoints, options.family, (address) =>
     say(
       "address",
       address === ""
         ? "an endpoint has no address, so it is ignored"
         : `its endpoint "${address}" is no ${options.family} address, so it is ignored`,
     ));
+  const endpoints = ports.length * usable.length > endpointsToSort ? inOrder(usable) : usable;
   if (ports === slice.ports && endpoints === slice.endpoints) return slice;
   return { ...slice, ports, endpoints };
+}
+
+/** Those of one address stay in the order in which they are. */
+function inOrder(endpoints: readonly SliceEndpoint[]): readonly SliceEndpoint[] {
+  return endpoints.toSorted((a, b) => compareAddresses(a.address, b.address));
 }
 
 function isUsablePort(port: EndpointSlicePort): boolean {

@@ -5,9 +5,9 @@
 import { ApiError } from "../kube/status.ts";
 
 const firstMs = 200;
-/** A server that is not there costs nobody anything when asked: keep asking. */
+/** Asking a server that is not there costs nothing: keep asking. */
 const unreachableCapMs = 1_000;
-/** A server that refuses is spared when it has refused for about a minute. */
+/** A server that has refused for about a minute is asked less often. */
 const refusedCapMs = 1_500;
 const patientAttempts = 50;
 const longestMs = 30_000;
@@ -32,7 +32,7 @@ export class Backoff {
   /** Milliseconds until the next attempt after this failure. */
   next(error: unknown): number {
     const failures = this.#failures++;
-    // Credentials that cannot be read are a matter of this machine: asking again costs nobody either.
+    // Credentials that cannot be read are a matter of this machine: asking again costs nothing either.
     if (!(error instanceof ApiError || error instanceof SyntaxError)) {
       this.#refusals = 0;
       return this.#spread(Math.min(firstMs * 2 ** Math.min(failures, 10), unreachableCapMs));

@@ -272,9 +272,8 @@ class Following<T extends ApiObject> {
     for (const namespace of next.all) {
       if (!previous.names.has(namespace)) yield { kind: "replace", namespace, objects: [] };
     }
-    for (const namespace of versions.keys()) {
-      const objects = returned.get(namespace)?.objects ?? [];
-      yield { kind: "replace", namespace, objects };
+    for (const [namespace, { objects }] of returned) {
+      if (versions.has(namespace)) yield { kind: "replace", namespace, objects };
     }
   }
 
@@ -291,7 +290,7 @@ class Following<T extends ApiObject> {
   async #waitForAbsent(error: ApiError): Promise<void> {
     const { log, clock, resource } = this.#options;
     if (!this.#saysAbsent) {
-      log.info("The apiserver does not give this resource, going on without it", {
+      log.info("The apiserver does not serve this resource; going on without it", {
         resource: resource.name,
         cause: error.message,
       });
@@ -321,13 +320,14 @@ class Following<T extends ApiObject> {
 
   #report(error: unknown): void {
     const { failures, resource } = this.#options;
+    const meanwhile = this.#progress.hasState ? "going on with what is known" : "trying again";
     if (error instanceof ConnectionError) {
       // One line for all resources: they share the connection.
-      const message = "The apiserver is not reachable, going on with what is known";
+      const message = `The apiserver is not reachable, ${meanwhile}`;
       failures.report({ key: "apiserver", message, error });
       return;
     }
-    const message = "Cannot follow a resource, going on with what is known";
+    const message = `Cannot follow a resource, ${meanwhile}`;
     const values = { resource: resource.name };
     failures.report({ key: `watch ${resource.name}`, message, error, values });
   }

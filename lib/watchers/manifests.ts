@@ -1,15 +1,18 @@
 /**
- * Objects out of files instead of an apiserver: a file, the files of a directory, or standard input.
+ * Objects out of files instead of an apiserver: files, the files of directories, or standard input.
  * Everything is read once into one set that all resources share; each resource is a Watcher on it.
- * A file that becomes unusable keeps the objects it had: a slip of an editor takes no Service down.
+ * A file that becomes unusable or empty keeps the objects it had: a slip of an editor, or a program
+ * that failed before it wrote, takes no Service down.
  */
 import type { Clock } from "../base/clock.ts";
 import { describeError } from "../base/errors.ts";
-import { FileError, isDirectory, listFiles, readFile } from "../base/files.ts";
-import { fileStamp, watchDirectory } from "../base/files_watch.ts";
+import { fileStateInTime } from "../base/file_state.ts";
+import { FileError, readFile } from "../base/files.ts";
+import { type DirectoryChange, watchDirectory } from "../base/files_watch.ts";
 import { SharedTexts } from "../base/shared_texts.ts";
 import { decodeText } from "../base/yaml.ts";
 import type { EndpointSlice, Node, Service, ServiceCIDR } from "../kube/objects.ts";
+import { ManifestFiles } from "./manifest_files.ts";
 import {
   describeManifestProblem,
   type LoadedManifest,
@@ -22,12 +25,12 @@ import type { Watcher } from "./watcher.ts";
 
 /** How the source is read and how it speaks. */
 export interface ManifestsOptions {
-  /** A file, a directory (its `.yaml`, `.yml` and `.json` files, not deeper), or `-`. */
-  readonly path: string;
+  /** Each is a file, a directory (its `.yaml`, `.yml` and `.json` files, not deeper), or `-`. */
+  readonly paths: readonly string[];
   readonly clock: Clock;
   /** A file that cannot be used, each time it is found to be so. */
   readonly onProblem: (problem: ManifestProblem) => void;
-  /** One sentence worth telling once: objects of no use, objects given twice. */
+  /** One sentence worth telling once: objects of no use, left out, or given twice. */
   readonly onNotice: (message: string) => void;
   /** A file that is about to be read: a large one takes a moment. */
   readonly onReading?: (path: string) => void;
@@ -35,7 +38,7 @@ export interface ManifestsOptions {
   readonly namespaceOptOut?: boolean;
   /** 50 when absent. */
   readonly debounceMs?: number;
-  /** 2000 when absent; only where the system cannot tell of changes. */
+  /** 2000 when absent: how often to look whether something changed that the system did not tell of. */
   readonly pollMs?: number;
   /** A larger file is refused; 1 GiB when absent. */
   readonly maxBytes?: number;
@@ -44,10 +47,12 @@ export interface ManifestsOptions {
 }
 
 const gibibyte = 2 ** 30;
-/** What fed it has failed, most likely: nobody pipes the wish for no Services. */
+/** Most likely the program that should have written it has failed. */
 const emptyInput =
   "Cannot use standard input as manifests: it is empty; for no Services at all give an empty list";
-/** So long a large file may keep others from the processor. */
+const emptyFile =
+  'it is empty; to have nothing from it, remove it or write "{apiVersion: v1, kind: List, items: []}"';
+/** How long a large file is read before other work may run. */
 const maxBlockMs = 20;
 
 /**
@@ -62,8 +67,11 @@ export class ManifestsSource implements Source {
   readonly #options: ManifestsOptions;
   readonly #objects: ManifestObjects;
   readonly #texts = new SharedTexts();
-  /** Every file that was read, with what told its state then. */
-  readonly #stamps = new Map<string, string | undefined>();
+  readonly #followed: ManifestFiles[] = [];
+  /** Standard input and pipes: they can be read but once. */
+  #streams = 0;
+  /** Files that were empty when they were last read, and perhaps are not any more. */
+  readonly #empty = new Set<string>();
   readonly #saidKinds = new Set<string>();
   /** Files that could not be used when they were last read. */
   readonly #broken = new Set<string>();
@@ -81,20 +89,13 @@ export class ManifestsSource implements Source {
   }
 
   /**
-   * Reads everything once. A path that cannot be read at all throws a FileError; files that cannot be
-   * used are told to `onProblem` and are empty until they can.
+   * Reads everything once. A path where nothing is throws a FileError, as an empty standard input does;
+   * files that cannot be used are told to `onProblem` and give nothing until they can.
    */
   static async open(options: ManifestsOptions): Promise<ManifestsSource> {
     const source = new ManifestsSource(options);
-    const { path } = options;
-    if (await isDirectory(path)) {
-      for (const file of await manifestFiles(path)) await source.#read(file);
-    } else {
-      source.#stamps.set(path, await fileStamp(path));
-      const text = await source.#text(path);
-      if (path === "-" && text?.trim() === "") throw new FileError(emptyInput, { path });
-      await source.#use(path, text);
-    }
+    for (const path of new Set(options.paths)) await source.#open(path);
+    source.#objects.tellLeftOut();
     return source;
   }
 
@@ -105,61 +106,71 @@ export class ManifestsSource implements Source {
 
   /** How many files there are, and how many of them could not be used when they were last read. */
   get files(): { readonly all: number; readonly broken: number } {
-    return { all: this.#stamps.size, broken: this.#broken.size };
+    const all = this.#followed.reduce((sum, { count }) => sum + count, this.#streams);
+    return { all, broken: this.#broken.size };
   }
 
   /** Follows changes of the files until the signal aborts. Standard input never changes. */
   async follow(signal: AbortSignal): Promise<void> {
-    const { path, clock, debounceMs = 50, pollMs = 2000 } = this.#options;
-    if (path === "-") return;
-    const whole = await isDirectory(path);
-    const directory = whole ? path : parentOf(path);
-    for await (const changed of watchDirectory(directory, { signal, clock, debounceMs, pollMs })) {
-      const present = whole ? await this.#present(path) : [path];
-      for (const file of present) {
-        if (await this.#mayHaveChanged(file, changed)) await this.#read(file);
-      }
-    }
+    const { clock, debounceMs = 50, pollMs = 2000 } = this.#options;
+    await Promise.all(this.#followed.map(async (files) => {
+      const changes = watchDirectory(files.directory, { signal, clock, debounceMs, pollMs });
+      for await (const change of changes) await this.#take(files, change);
+    }));
   }
 
-  /** The directory's files now, after those that are gone were forgotten. */
-  async #present(directory: string): Promise<readonly string[]> {
-    try {
-      const present = await manifestFiles(directory);
-      const names = new Set(present);
-      for (const file of [...this.#stamps.keys()]) if (!names.has(file)) this.#forget(file);
-      return present;
-    } catch (error) {
-      this.#tell(directory, error);
-      return [];
-    }
-  }
-
-  async #mayHaveChanged(file: string, changed: ReadonlySet<string> | undefined): Promise<boolean> {
-    if (changed && [...changed].some((path) => nameOf(path) === nameOf(file))) return true;
-    // A ConfigMap swaps the hidden directory that all its files are links into.
-    const anything = !changed || [...changed].some((path) => nameOf(path).startsWith("."));
-    return anything && await fileStamp(file) !== this.#stamps.get(file);
-  }
-
-  async #read(path: string): Promise<void> {
-    if (this.#options.signal?.aborted) return;
-    const before = this.#stamps.get(path);
-    try {
-      this.#stamps.set(path, await fileStamp(path));
+  async #open(path: string): Promise<void> {
+    const { clock } = this.#options;
+    const { kind } = await fileStateInTime(path, clock);
+    if (path === "-" || kind === "special") {
+      this.#streams++;
       const text = await this.#text(path);
-      const settled = text?.trim() === "" && before !== undefined ? await this.#again(path) : text;
-      await this.#use(path, settled);
+      if (path === "-" && text?.trim() === "") throw new FileError(emptyInput, { path });
+      return await this.#use(path, text);
+    }
+    const files = new ManifestFiles(path, { isDirectory: kind === "directory", clock });
+    this.#followed.push(files);
+    const { written } = await files.look({ kind: "anything" });
+    for (const file of written) await this.#read(file, { throwing: kind === "nothing" });
+    if (this.#empty.size === 0) return;
+    await clock.sleep(4 * (this.#options.debounceMs ?? 50), this.#options.signal);
+    await this.#tellEmpty();
+  }
+
+  async #take(files: ManifestFiles, change: DirectoryChange): Promise<void> {
+    try {
+      if (change.kind === "time") await this.#tellEmpty();
+      const { written, gone } = await files.look(change);
+      for (const file of gone) this.#forget(file);
+      for (const file of written) await this.#read(file);
+      this.#objects.tellLeftOut();
     } catch (error) {
+      // Its objects stay: between a removal and the return of a directory nothing shall go.
+      this.#tell(files.directory, error);
+    }
+  }
+
+  async #read(path: string, { throwing = false } = {}): Promise<void> {
+    if (this.#options.signal?.aborted) return;
+    try {
+      const text = await this.#text(path);
+      if (text?.trim() === "") this.#empty.add(path);
+      else await this.#use(path, text);
+    } catch (error) {
+      if (throwing) throw error;
       // Its objects stay: between a removal and the file's return nothing shall go.
       this.#tell(path, error);
     }
   }
 
-  /** Who writes a file in place empties it first: an empty one is read once more before it is believed. */
-  async #again(path: string): Promise<string | undefined> {
-    await this.#options.clock.sleep(4 * (this.#options.debounceMs ?? 50));
-    return await this.#text(path);
+  /** Whoever writes a file in place empties it first: one that is still empty is told of. */
+  async #tellEmpty(): Promise<void> {
+    const files = [...this.#empty];
+    this.#empty.clear();
+    for (const file of files) {
+      await this.#read(file);
+      if (this.#empty.delete(file)) this.#tell(file, emptyFile);
+    }
   }
 
   async #text(path: string): Promise<string | undefined> {
@@ -188,6 +199,7 @@ export class ManifestsSource implements Source {
       return;
     }
     this.#broken.delete(path);
+    this.#empty.delete(path);
     for (const [kind, count] of loaded.otherKinds) this.#sayOtherKind(kind, { path, count });
     this.#objects.setFile(path, loaded.objects);
   }
@@ -208,12 +220,13 @@ export class ManifestsSource implements Source {
   }
 
   #forget(path: string): void {
-    this.#stamps.delete(path);
     this.#broken.delete(path);
+    this.#empty.delete(path);
     this.#objects.setFile(path, []);
   }
 
   #tell(path: string, error: unknown): void {
+    if (this.#options.signal?.aborted) return;
     // The file is named already.
     const message = error instanceof FileError
       ? describeError(error).replace(`Cannot read "${path}": `, "")
@@ -240,16 +253,3 @@ export class ManifestsSource implements Source {
 }
 
 export { describeManifestProblem, type ManifestProblem };
-
-async function manifestFiles(directory: string): Promise<readonly string[]> {
-  return (await listFiles(directory)).filter((path) => /\.(ya?ml|json)$/.test(path));
-}
-
-function parentOf(path: string): string {
-  const slash = path.lastIndexOf("/");
-  return slash < 0 ? "." : path.slice(0, slash) || "/";
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
-}

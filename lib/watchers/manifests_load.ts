@@ -22,7 +22,7 @@ export type LoadedManifest =
   }
   | { readonly kind: "broken"; readonly problems: readonly ManifestProblem[] };
 
-/** More than this of one file helps nobody. */
+/** How many problems of one file are shown at most. */
 const maxProblems = 20;
 
 export interface LoadOptions {
@@ -31,7 +31,7 @@ export interface LoadOptions {
   readonly texts: SharedTexts;
 }
 
-/** Equal texts give equal objects. */
+/** Equal texts give equal objects. For tests: the program takes the steps one by one. */
 export function loadManifest(text: string, options: LoadOptions): LoadedManifest {
   const steps = loadManifestInSteps(text, options);
   for (;;) {

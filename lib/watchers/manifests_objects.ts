@@ -8,6 +8,7 @@ import type {
   ServiceCIDR,
 } from "../kube/objects.ts";
 import { Broadcast } from "./broadcast.ts";
+import { LeftOut, whyLeftOut } from "./left_out.ts";
 import type { ManifestObject } from "./manifests_decode.ts";
 import { MergedObjects } from "./merged_objects.ts";
 import type { Watcher } from "./watcher.ts";
@@ -30,6 +31,7 @@ export class ManifestObjects {
   readonly #nodes: Shelf<Node>;
   readonly #namespaces: Shelf<Namespace>;
   readonly #serviceCIDRs: Shelf<ServiceCIDR>;
+  readonly #leftOut = new LeftOut();
   #optedOut: ReadonlySet<string> = new Set();
 
   constructor(options: ManifestObjectsOptions) {
@@ -79,8 +81,22 @@ export class ManifestObjects {
     if (this.#options.namespaceOptOut) this.#followOptOut();
     this.#nodes.setFile(file, sorted.nodes);
     this.#serviceCIDRs.setFile(file, sorted.serviceCIDRs);
-    this.#services.setFile(file, sorted.services);
+    for (const change of this.#services.setFile(file, sorted.services)) {
+      if (change.kind === "upsert") this.#noteLeftOut(change.object);
+      else this.#leftOut.set(`${change.namespace}/${change.name}`, undefined);
+    }
     this.#endpointSlices.setFile(file, sorted.endpointSlices);
+  }
+
+  /** Says which Services are not served, and why, where that is news. */
+  tellLeftOut(): void {
+    const summary = this.#leftOut.takeSummary();
+    if (summary !== undefined) this.#options.onNotice(summary);
+  }
+
+  #noteLeftOut(service: Service): void {
+    const name = `${service.namespace}/${service.name}`;
+    this.#leftOut.set(name, whyLeftOut(service, this.#optedOut));
   }
 
   #followOptOut(): void {
@@ -92,6 +108,7 @@ export class ManifestObjects {
     for (const namespace of moved) {
       this.#services.showNamespace(namespace);
       this.#endpointSlices.showNamespace(namespace);
+      for (const service of this.#services.held(namespace)) this.#noteLeftOut(service);
     }
   }
 }
@@ -113,11 +130,17 @@ class Shelf<T extends ApiObject> {
     this.watcher = new Broadcast<T>(() => this.shown());
   }
 
-  shown(namespace?: string): readonly T[] {
-    return [...this.#merged.values(namespace)].filter(this.#options.shows);
+  /** Shown or not. */
+  held(namespace?: string): Iterable<T> {
+    return this.#merged.values(namespace);
   }
 
-  setFile(file: string, objects: readonly T[]): void {
+  shown(namespace?: string): readonly T[] {
+    return [...this.held(namespace)].filter(this.#options.shows);
+  }
+
+  /** Returns what changed, shown or not. */
+  setFile(file: string, objects: readonly T[]): readonly ObjectChange<T>[] {
     const { changes, duplicates } = this.#merged.setFile(file, objects);
     const { kind, shows, onNotice } = this.#options;
     for (const { namespace, name, used, unused } of duplicates) {
@@ -135,6 +158,7 @@ class Shelf<T extends ApiObject> {
         : { kind: "delete", namespace: change.object.namespace, name: change.object.name }
     );
     if (visible.length > 0) this.watcher.send({ kind: "changes", changes: visible });
+    return changes;
   }
 
   /** Tells the complete state of one namespace. */

@@ -16,6 +16,12 @@ export class Progress {
   #version = "";
   #listFrom = "0";
   #replay: Replay | undefined;
+  #hasState = false;
+
+  /** Whether a list ever came, so that something is known. */
+  get hasState(): boolean {
+    return this.#hasState;
+  }
 
   /** The version that a watch goes on from. */
   get version(): string {
@@ -33,6 +39,7 @@ export class Progress {
   }
 
   listed(version: string): void {
+    this.#hasState = true;
     this.#version = version;
     this.#listFrom = version === "" ? "0" : version;
     this.#replay = undefined;

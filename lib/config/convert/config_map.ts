@@ -10,11 +10,20 @@ import type { PlacedText } from "../load.ts";
 /** A configuration found in a manifest. */
 export interface Embedded {
   readonly content: PlacedText;
+  /** It stands where kubeadm looks for it. */
+  readonly isKubeadms: boolean;
   /** The manifest with another configuration in its place. */
   replaced(text: string): string;
 }
 
 const marker = "kubeproxy.config.k8s.io/";
+/** Under which kubeadm keeps the configuration in its ConfigMap. */
+const kubeadmsKey = "config.conf";
+
+interface Found {
+  readonly scalar: Scalar<string>;
+  readonly isKubeadms: boolean;
+}
 
 /** The configuration of the first ConfigMap that holds one; undefined for every other text. */
 export function findEmbedded(text: string, source: string): Embedded | undefined {
@@ -33,23 +42,23 @@ export function findEmbedded(text: string, source: string): Embedded | undefined
     const kind: unknown = contents.get("kind");
     if (kind !== "ConfigMap") continue;
     const data: unknown = contents.get("data");
-    const scalar = isMap(data) ? configurationOf(data) : undefined;
-    if (scalar) return embeddedIn(text, scalar, { source, lines });
+    const found = isMap(data) ? configurationOf(data) : undefined;
+    if (found) return embeddedIn(text, found, { source, lines });
   }
   return undefined;
 }
 
 /** kubeadm calls it `config.conf`; whatever it is called, it names the group. */
-function configurationOf(data: YAMLMap<unknown, unknown>): Scalar<string> | undefined {
+function configurationOf(data: YAMLMap<unknown, unknown>): Found | undefined {
   const candidates = data.items.map(({ key, value }) => ({
     name: isScalar(key) && key.value,
     value,
   }));
   candidates.sort((left, right) =>
-    Number(right.name === "config.conf") - Number(left.name === "config.conf")
+    Number(right.name === kubeadmsKey) - Number(left.name === kubeadmsKey)
   );
-  for (const { value } of candidates) {
-    if (isConfiguration(value)) return value;
+  for (const { name, value } of candidates) {
+    if (isConfiguration(value)) return { scalar: value, isKubeadms: name === kubeadmsKey };
   }
   return undefined;
 }
@@ -60,7 +69,7 @@ function isConfiguration(value: unknown): value is Scalar<string> {
 
 function embeddedIn(
   text: string,
-  scalar: Scalar<string>,
+  { scalar, isKubeadms }: Found,
   { source, lines }: { source: string; lines: LineCounter },
 ): Embedded {
   const [begin, end] = scalar.range ?? [0, 0];
@@ -69,6 +78,7 @@ function embeddedIn(
     // JSON, mostly: one line, in which the places of the content cannot be pointed at.
     return {
       content: { text: scalar.value, start: { source, line, column: col } },
+      isKubeadms,
       replaced: (fresh) => text.slice(0, begin) + JSON.stringify(fresh) + text.slice(end),
     };
   }
@@ -79,6 +89,7 @@ function embeddedIn(
       text: scalar.value,
       start: { source, line: line + 1, column: indent.length + 1 },
     },
+    isKubeadms,
     replaced: (fresh) => {
       const indented = fresh.trimEnd().split("\n").map((row) => row === "" ? "" : indent + row);
       const rest = text.slice(end);

@@ -1,5 +1,5 @@
 /** One file of either version as the other: the text, and a line for every field. */
-import { modeConfigs, type ModeSections } from "../../writers/registry.ts";
+import { modeSections } from "../../writers/registry.ts";
 import type { Given } from "../decode.ts";
 import {
   apiGroup,
@@ -86,7 +86,7 @@ export function splitConversion({ result }: Conversion): { name: string; text: s
   };
   const instance = extract(result, (name) => Object.hasOwn(instanceFields, name));
   add("instance", "KubeProxyInstanceConfiguration", instance);
-  for (const section of modeSections()) {
+  for (const section of modeSections.toSorted()) {
     add(section, modeDocumentKind(section), extractSection(result, section));
   }
   return [{ name: "kube-proxy.yaml", text: printEditable(result) }, ...files];
@@ -118,18 +118,12 @@ function joinDocuments(text: string, documents: readonly ConfigDocument[]): Edit
   return target;
 }
 
-function modeSections(): (keyof ModeSections)[] {
-  return Object.keys(modeConfigs).filter((name): name is keyof ModeSections =>
-    Object.hasOwn(modeConfigs, name)
-  ).sort();
-}
-
-function ignoredStep({ path }: Problem): Step {
+function ignoredStep({ path, hint }: Problem): Step {
   return {
     kind: "dropped",
     from: path,
     to: "",
     value: "",
-    why: "unknown field, which nothing reads",
+    why: hint === "" ? "unknown field" : `unknown field; ${hint}`,
   };
 }

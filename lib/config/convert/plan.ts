@@ -105,7 +105,7 @@ function upgrade(given: Given, configuration: ProxyConfiguration, adopt: boolean
     return [drop(given, `${shown(given)} means unset`)];
   }
   if (isEmptyList(value) && row.field.type !== target.field.type) {
-    return [drop(given, "it overrides nothing")];
+    return [drop(given, "every address is the default")];
   }
   const address = isUnset(given) ? addressOfFamily(target, configuration) : [];
   if (address.length > 0) return address.map((step) => ({ ...step, from: given.path }));
@@ -185,7 +185,7 @@ function downgrade(given: Given, configuration: ProxyConfiguration): Step[] {
     return [lose(given, "v1alpha1 takes 0s for unset")];
   }
   if (place !== "nodeIPOverride" || !Array.isArray(value)) return [keep(given, target, "")];
-  if (value.length === 0) return [drop(given, "it overrides nothing")];
+  if (value.length === 0) return [drop(given, "an empty list means unset")];
   const rest = value.slice(1).map((address: unknown, index): Step => ({
     ...lose(given, "bindAddress is one address"),
     from: `${given.path}[${index + 1}]`,
@@ -259,8 +259,12 @@ function lose(given: Given, why: string): Step {
   return { kind: "lost", from: given.path, to: "", value: shown(given), why };
 }
 
-function shown({ row, value }: Given): string {
+/** As the file spells it, or as a file of this version would. */
+function shown({ row, value, node }: Given): string {
   if (value === undefined) return "null";
+  if (node.kind === "scalar" && typeof node.value === "string") {
+    return node.value === "" ? showValue("") : node.value;
+  }
   const encoded = encode(row, value);
   return typeof encoded === "string" && encoded !== "" ? encoded : showValue(encoded);
 }

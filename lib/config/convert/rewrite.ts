@@ -37,7 +37,7 @@ export function editDocuments(text: string): Editable[] {
 }
 
 /** The root of a new document with nothing in it. */
-export function newEditable(): Editable {
+function newEditable(): Editable {
   const document = new Document(null, parseOptions);
   const root: Mapping = new YAMLMap();
   document.contents = root;
@@ -113,8 +113,8 @@ class Rewriter {
   readonly #source: Editable;
   readonly #plan: Plan;
   readonly #root: Mapping = new YAMLMap();
-  /** Comments of fields that are gone, until the next field takes them along. */
-  #homeless: string[] = [];
+  /** Comments of fields that are gone, by section, until the next field there takes them along. */
+  readonly #homeless = new Map<string, string[]>();
 
   constructor(source: Editable, plan: Plan) {
     this.#source = source;
@@ -127,7 +127,8 @@ class Rewriter {
     this.#walk(root, "");
     for (const step of this.#plan.added) if (step.to !== "") this.#add(step);
     this.#root.comment = root.comment;
-    document.comment = joinComments([...this.#homeless, document.comment]);
+    document.comment = joinComments([...this.#adopted(""), document.comment]);
+    for (const path of [...this.#homeless.keys()]) this.#leaveAtEnd(path);
     document.contents = this.#root;
     return { document, root: this.#root };
   }
@@ -142,11 +143,11 @@ class Rewriter {
       if (path === "" && isHeader(entry)) {
         this.#place(own, entry);
       } else if (this.#plan.fields.has(own)) {
-        this.#field(entry, this.#plan.fields.get(own) ?? []);
+        this.#field(entry, this.#plan.fields.get(own) ?? [], path);
       } else if (isMapping(entry.value)) {
         this.#section(entry, entry.value, own);
       } else {
-        this.#forget(entry);
+        this.#forget(entry, path);
       }
     }
   }
@@ -159,7 +160,7 @@ class Rewriter {
     } else if (this.#staysAnywhere(path)) {
       this.#place(path, new Pair(entry.key, this.#emptyLike(mapping)));
     } else {
-      this.#homeless.push(...commentsOf(entry));
+      this.#orphan(commentsOf(entry), "");
     }
     this.#walk(mapping, path);
   }
@@ -186,9 +187,9 @@ class Rewriter {
     return [...this.#plan.fields.values()].flat().some(({ to }) => to.startsWith(`${path}.`));
   }
 
-  #field(entry: Entry, [step, ...others]: readonly Step[]): void {
+  #field(entry: Entry, [step, ...others]: readonly Step[], section: string): void {
     if (!step || step.to === "") {
-      this.#forget(entry);
+      this.#forget(entry, section);
     } else {
       if (step.replacement) replaceValue(entry, step.replacement.value);
       this.#place(step.to, entry);
@@ -204,9 +205,40 @@ class Rewriter {
     this.#place(step.to, entry);
   }
 
-  #forget(entry: Entry): void {
+  #forget(entry: Entry, section: string): void {
     const name = String(entry.key.value);
-    this.#homeless.push(...commentsOf(entry).map((comment) => ` on ${name}, now gone:${comment}`));
+    const comments = commentsOf(entry).map((comment) => ` on ${name}, now gone:${comment}`);
+    this.#orphan(comments, section);
+  }
+
+  /** Comments stay in the section where they stood, as long as it is there. */
+  #orphan(comments: readonly string[], section: string): void {
+    if (comments.length === 0) return;
+    const target = this.#wholeTarget(section) ?? section;
+    const home = this.#isInResult(target) ? target : "";
+    this.#homeless.set(home, [...this.#homeless.get(home) ?? [], ...comments]);
+  }
+
+  #isInResult(section: string): boolean {
+    const steps = [...this.#plan.fields.values()].flat().concat(this.#plan.added);
+    return section !== "" && steps.some(({ to }) => to.startsWith(`${section}.`));
+  }
+
+  /** Takes the comments that wait in a section. */
+  #adopted(section: string): readonly string[] {
+    const comments = this.#homeless.get(section) ?? [];
+    this.#homeless.delete(section);
+    return comments;
+  }
+
+  /** Behind the last field of the section, where no further one took them. */
+  #leaveAtEnd(path: string): void {
+    let mapping = this.#root;
+    for (const name of path.split(".")) {
+      const next = mapping.items.find(({ key }) => key.value === name)?.value;
+      if (isMapping(next)) mapping = next;
+    }
+    mapping.comment = joinComments([mapping.comment, ...this.#adopted(path)]);
   }
 
   /** Puts the entry at its path, making the sections on the way. */
@@ -222,11 +254,12 @@ class Rewriter {
         present.key.commentBefore,
         entry.key.commentBefore,
       ]);
+      present.value.comment = joinComments([present.value.comment, entry.value.comment]);
       return;
     }
-    if (this.#homeless.length > 0) {
-      entry.key.commentBefore = joinComments([...this.#homeless, entry.key.commentBefore]);
-      this.#homeless = [];
+    const adopted = this.#adopted(names.join("."));
+    if (adopted.length > 0) {
+      entry.key.commentBefore = joinComments([...adopted, entry.key.commentBefore]);
     }
     mapping.items.push(entry);
   }

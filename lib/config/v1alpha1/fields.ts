@@ -32,7 +32,7 @@ const syncPeriod = duration({
 });
 
 const minSyncPeriod = optionalDuration({
-  doc: "The least time between two syncs; 0s leaves it to the mode.",
+  doc: "The least time between two syncs; 0s means the default of the mode.",
   rules: [notNegative],
   upstream: "MinSyncPeriod",
   zeroIsUnset: true,
@@ -50,7 +50,7 @@ export function isUnspecified(text: string): boolean {
   return parseIp(text)?.every((byte) => byte === 0) ?? false;
 }
 
-/** An unspecified address overrides nothing. */
+/** 0.0.0.0 and :: mean that no address is given. */
 const oneAddress = z.codec(z.string(), z.array(z.string()).readonly(), {
   decode: (value) => value === "" || isUnspecified(value) ? [] : [value],
   encode: (values) => values[0] ?? "0.0.0.0",
@@ -80,7 +80,10 @@ export const v1alpha1Fields: AnyFields = {
     {
       masqueradeBit,
       masqueradeAll: linux.masqueradeAll,
-      localhostNodePorts: { ...localhostNodePorts, default: true },
+      localhostNodePorts: {
+        ...localhostNodePorts,
+        default: modeConfigs.iptables.defaults.localhostNodePorts,
+      },
       syncPeriod,
       minSyncPeriod,
     },
@@ -121,7 +124,7 @@ const inNftables = (mode: string) => mode === "nftables";
 const inNeither = (mode: string) => !inIpvs(mode) && !inNftables(mode);
 
 /** What v1alpha2 keeps elsewhere: KEP-784's tables. */
-export const v1alpha1Moves: Readonly<Record<string, Move>> = {
+const v1alpha1Moves: Readonly<Record<string, Move>> = {
   "bindAddress": moved("nodeIPOverride"),
   "clusterCIDR": moved("detectLocal.clusterCIDRs"),
   "conntrack": moved("linux.conntrack"),

@@ -19,7 +19,7 @@ import {
   text,
   textList,
 } from "../../base/fields.ts";
-import { modeConfigs, type ModeSections } from "../../writers/registry.ts";
+import { modeConfigs, type ModeSections, modeSections } from "../../writers/registry.ts";
 import { bindAddress, eachNodeIp, eachNodePortAddress, proxyMode } from "../rules.ts";
 import type {
   ClientConnection,
@@ -41,7 +41,7 @@ const detectLocalModes: readonly DetectLocalMode[] = [
 ];
 
 /** The section `clientConnection`: the same in both versions. */
-export const clientConnection: FieldsOf<ClientConnection> = {
+const clientConnection: FieldsOf<ClientConnection> = {
   kubeconfig: text({
     default: "",
     doc: "Path of a kubeconfig file; empty means the service account of the pod.",
@@ -154,12 +154,20 @@ export const windows = {
   runAsService: flag({ default: false, doc: "Run as a Windows service." }),
 };
 
-const modeSections: FieldsOf<ModeSections> = {
-  nftables: section(modeConfigs.nftables.doc, modeConfigs.nftables.fields),
-  iptables: section(modeConfigs.iptables.doc, modeConfigs.iptables.fields),
-  ipvs: section(modeConfigs.ipvs.doc, modeConfigs.ipvs.fields),
-  winkernel: section(modeConfigs.winkernel.doc, modeConfigs.winkernel.fields),
-};
+const sectionsOfModes: FieldsOf<ModeSections> = Object.assign(
+  {},
+  ...modeSections.map((name) => {
+    const { doc, fields } = modeConfigs[name];
+    return { [name]: section(doc, fields) };
+  }),
+);
+
+/** The modes of a platform as a sentence names them. */
+function modesOf(platform: "linux" | "windows"): string {
+  const names = modeSections.map((name) => modeConfigs[name])
+    .filter((mode) => (mode.platform ?? "linux") === platform).map(({ mode }) => mode);
+  return new Intl.ListFormat("en-GB", { type: "disjunction" }).format(names);
+}
 
 /** Null is false to upstream. */
 const gates = z.codec(
@@ -185,7 +193,7 @@ export const v1alpha2Fields: FieldsOf<Omit<ProxyConfiguration, "unspecifiedBindA
   ),
   mode: choice<ProxyConfiguration["mode"]>(proxyMode.names, {
     default: "",
-    doc: "How rules are programmed: nftables, iptables or ipvs; kernelspace on Windows.",
+    doc: `How rules are programmed: ${modesOf("linux")}; ${modesOf("windows")} on Windows.`,
     rules: [],
     upstream: "Mode.ProxyMode",
   }),
@@ -238,13 +246,13 @@ export const v1alpha2Fields: FieldsOf<Omit<ProxyConfiguration, "unspecifiedBindA
     upstream: "SyncPeriod",
   }),
   minSyncPeriod: optionalDuration({
-    doc: "The least time between two syncs; 0s means none, no value leaves it to the mode.",
+    doc: "The least time between two syncs; 0s means none, unset means the default of the mode.",
     rules: [notNegative],
     upstream: "MinSyncPeriod",
   }),
   configSyncPeriod: duration({
     default: 900_000,
-    doc: "How often everything the apiserver told is looked at again.",
+    doc: "How often to check again all that the apiserver sent.",
     rules: [positive],
     upstream: "ConfigSyncPeriod",
   }),
@@ -261,7 +269,7 @@ export const v1alpha2Fields: FieldsOf<Omit<ProxyConfiguration, "unspecifiedBindA
     upstream: "DetectLocalMode",
   }),
   detectLocal: section("What the mode of detection needs to know", detectLocal),
-  ...modeSections,
+  ...sectionsOfModes,
   linux: section("Settings of Linux", linux),
   windows: section("Settings of Windows", windows),
   clientConnection: section("How to reach the apiserver", clientConnection),

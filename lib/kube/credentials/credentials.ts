@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import { readFile } from "../../base/files.ts";
-import { ExecCredentials } from "./exec_plugin.ts";
+import { ExecCredentials, type PluginCommands } from "./exec_plugin.ts";
 import type { ClusterAccess, Impersonation, Material } from "./kubeconfig.ts";
 import { encodeBase64 } from "./base64.ts";
 
@@ -21,18 +21,23 @@ export interface TlsMaterial {
   readonly key: string;
 }
 
+export interface CredentialsOptions {
+  readonly clock: Clock;
+  readonly commands: PluginCommands;
+}
+
 const maxBytes = 4 * 1024 * 1024;
 
 /** The credentials of one cluster access. */
 export class Credentials {
   readonly #access: ClusterAccess;
-  readonly #clock: Clock;
+  readonly #options: CredentialsOptions;
   #exec: ExecCredentials | undefined;
   #systemRoots: string | undefined;
 
-  constructor(access: ClusterAccess, options: { readonly clock: Clock }) {
+  constructor(access: ClusterAccess, options: CredentialsOptions) {
     this.#access = access;
-    this.#clock = options.clock;
+    this.#options = options;
   }
 
   /** Reads them; `refresh` also asks a plugin again whose answer has not expired. */
@@ -54,7 +59,7 @@ export class Credentials {
     this.#exec ??= new ExecCredentials(access, {
       plugin: access.exec,
       certificateAuthority,
-      clock: this.#clock,
+      ...this.#options,
     });
     const printed = await this.#exec.get(options);
     if (printed.authorization !== "") headers.push(["authorization", printed.authorization]);

@@ -46,7 +46,13 @@ export function objectAt(parent: JsonObject, key: string): JsonObject {
 export function textAt(parent: JsonObject, key: string): string {
   const value = parent[key] ?? "";
   if (typeof value === "string") return value;
-  throw new ShapeError("must be a string", [key]);
+  throw new ShapeError(notText(value), [key]);
+}
+
+/** YAML takes `n`, `on` or `1.30` for something else. */
+function notText(value: unknown): string {
+  const isWord = typeof value === "boolean" || typeof value === "number";
+  return isWord ? "must be a string; put it in quotes" : "must be a string";
 }
 
 /** 0 when absent. */
@@ -74,7 +80,7 @@ export function listAt(parent: JsonObject, key: string): readonly unknown[] {
 export function textsAt(parent: JsonObject, key: string): readonly string[] {
   return itemsAt(parent, key, (item) => {
     if (typeof item === "string") return item;
-    throw new ShapeError("must be a string", []);
+    throw new ShapeError(notText(item), []);
   });
 }
 

@@ -96,8 +96,8 @@ export class ListSplitter {
   /** The items that are complete now; views that hold until the next call. */
   *push(chunk: Uint8Array): Generator<Uint8Array> {
     this.#backlog.push(chunk);
-    if (this.#state === "magic" && !this.#readMagic()) return;
-    if (this.#state === "envelope" && !this.#readEnvelope()) return;
+    if (this.#state === "magic") this.#readMagic();
+    if (this.#state === "envelope") this.#readEnvelope();
     while (this.#state === "list") {
       if (this.#listBytesLeft === 0) {
         this.#state = "done";
@@ -122,29 +122,28 @@ export class ListSplitter {
     return this.#meta;
   }
 
-  #readMagic(): boolean {
-    if (this.#backlog.length < magic.length) return false;
+  #readMagic(): void {
+    if (this.#backlog.length < magic.length) return;
     if (!magic.every((byte, i) => this.#backlog.at(i) === byte)) {
       throw new MalformedMessageError("it does not begin as the API's messages do");
     }
     this.#backlog.drop(magic.length);
     this.#state = "envelope";
-    return true;
   }
 
   /** Passes over the envelope's fields until its `raw`, field 2, begins. */
-  #readEnvelope(): boolean {
+  #readEnvelope(): void {
     for (;;) {
       const head = this.#peekHead();
-      if (!head) return false;
+      if (!head) return;
       if (head.number === 2) {
         // Of the envelope's fields only this one is large; it is read item by item.
         this.#backlog.drop(head.bytes);
         this.#listBytesLeft = head.length;
         this.#state = "list";
-        return true;
+        return;
       }
-      if (!this.#takeField()) return false;
+      if (!this.#takeField()) return;
     }
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeError, describeStack } from "../../../lib/base/errors.ts";
+import { describeError, describeStack, isBrokenPipe } from "../../../lib/base/errors.ts";
 
 const rows: readonly { name: string; error: unknown; expected: string }[] = [
   { name: "a message", error: new Error("Cannot do x: y"), expected: "Cannot do x: y" },
@@ -20,12 +20,21 @@ const rows: readonly { name: string; error: unknown; expected: string }[] = [
     error: new AggregateError([new Error("a."), new Error("b")], "Cannot stop"),
     expected: "Cannot stop: a; b",
   },
+  { name: "causes alone", error: new AggregateError([new Error("a"), "b"]), expected: "a; b" },
+  { name: "no causes", error: new AggregateError([], "Cannot stop"), expected: "Cannot stop" },
+  { name: "a value without text", error: Symbol("a"), expected: "Symbol(a)" },
 ];
 
 Deno.test("describeError() makes one sentence of anything", async (t) => {
   for (const { name, error, expected } of rows) {
     await t.step(name, () => assert.equal(describeError(error), expected));
   }
+});
+
+Deno.test("isBrokenPipe() knows that nobody reads any more", () => {
+  assert.equal(isBrokenPipe(new Deno.errors.BrokenPipe("x")), true);
+  assert.equal(isBrokenPipe(new Deno.errors.BadResource("x")), true);
+  assert.equal(isBrokenPipe(new Deno.errors.NotFound("x")), false);
 });
 
 Deno.test("describeStack() follows causes, and ends where they go in a circle", () => {

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import {
   FileError,
   isDirectory,
+  isFile,
   listFiles,
+  makeDirectory,
   readFile,
   readStream,
   writeFileAtomically,
@@ -22,12 +24,52 @@ Deno.test("readFile() reads what is not too large", () =>
     await Deno.writeTextFile(`${folder}/b`, "0123456789X");
     await refuses(
       readFile(`${folder}/b`, limit),
-      /^Cannot read ".*\/b": it is larger than 10 bytes$/,
+      /^Cannot read "[^"]*\/b": it is larger than 10 bytes$/,
     );
     await refuses(readFile(`${folder}/c`, limit), /": no such file or directory$/);
     await refuses(readFile(`${folder}/a/c`, limit), /a part of its path is not a directory$/);
     await refuses(readFile(folder, limit), /: it is a directory$/);
   }));
+
+Deno.test("readFile() reads what tells no size", async () => {
+  const status = new TextDecoder().decode(
+    await readFile("/proc/self/status", { maxBytes: 100_000 }),
+  );
+  assert.match(status, /^Name:[^]*\nnonvoluntary_ctxt_switches:.*\n$/);
+  await refuses(readFile("/proc/self/status", limit), /is larger than 10 bytes$/);
+});
+
+Deno.test("readStream() gives all parts in their order", async () => {
+  const stream = ReadableStream.from([Uint8Array.of(1, 2), Uint8Array.of(3), Uint8Array.of(4, 5)]);
+  assert.deepEqual([...await readStream(stream, { maxBytes: 5 })], [1, 2, 3, 4, 5]);
+});
+
+Deno.test("isFile() knows files and links to them, and nothing else", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/a`, "");
+    await Deno.symlink("a", `${folder}/link`);
+    await Deno.symlink("nowhere", `${folder}/broken`);
+    const found = await Promise.all(
+      ["a", "link", "broken", "none", ""].map((name) => isFile(`${folder}/${name}`)),
+    );
+    assert.deepEqual(found, [true, true, false, false, false]);
+  }));
+
+Deno.test("listFiles() and makeDirectory() say what stands in the way", () =>
+  inFolder(async (folder) => {
+    await refuses(listFiles(`${folder}/none`), /^Cannot read directory ".*\/none": no such file/);
+    await makeDirectory(`${folder}/b/c`);
+    await makeDirectory(`${folder}/b/c`);
+    assert.equal(await isDirectory(`${folder}/b/c`), true);
+    await Deno.writeTextFile(`${folder}/a`, "");
+    await refuses(makeDirectory(`${folder}/a/b`), /^Cannot create directory ".*": .+/);
+    assert.deepEqual(await listFiles(`${folder}/`), [`${folder}/a`]);
+  }));
+
+Deno.test("writeFileAtomically() writes to a device instead of replacing it", async () => {
+  await writeFileAtomically("/dev/null", "x");
+  assert.equal((await Deno.stat("/dev/null")).isCharDevice, true);
+});
 
 Deno.test("readStream() says that it is standard input", () =>
   refuses(
@@ -42,7 +84,14 @@ Deno.test("listFiles() sorts, follows links to files and leaves out what is hidd
     await Deno.symlink(`${folder}/..data/b.yaml`, `${folder}/b.yaml`);
     await Deno.writeTextFile(`${folder}/a.yaml`, "");
     await Deno.mkdir(`${folder}/sub`);
-    assert.deepEqual(await listFiles(folder), [`${folder}/a.yaml`, `${folder}/b.yaml`]);
+    await Deno.symlink(`${folder}/sub`, `${folder}/d.yaml`);
+    await Deno.symlink("nowhere", `${folder}/c.yaml`);
+    const names = ["a", "b", "c"].map((name) => `${folder}/${name}.yaml`);
+    assert.deepEqual(await listFiles(folder), names);
+    await refuses(
+      readFile(`${folder}/c.yaml`, limit),
+      /^Cannot read ".*\/c.yaml": it is a link to "nowhere", which is not there$/,
+    );
     assert.equal(await isDirectory(folder), true);
     assert.equal(await isDirectory(`${folder}/a.yaml/x`), false);
   }));

@@ -36,6 +36,12 @@ const rows: readonly { name: string; got: string; expected: string | RegExp }[] 
   { name: "int32, underscores", got: read(values.int32, 0, "1_000"), expected: "1000" },
   { name: "int32, minus nothing", got: read(values.int32, 0, "-0"), expected: "0" },
   { name: "int32, the largest", got: read(values.int32, 0, "2147483647"), expected: "2147483647" },
+  {
+    name: "int32, the smallest",
+    got: read(values.int32, 0, "-2147483648"),
+    expected: "-2147483648",
+  },
+  { name: "int32, smaller", got: read(values.int32, 0, "-2147483649"), expected: /is outside of/ },
   { name: "int32, larger", got: read(values.int32, 0, "2147483648"), expected: /is outside of/ },
   { name: "int32, a fraction", got: read(values.int32, 0, "1.5"), expected: /no whole number/ },
   { name: "int32, empty", got: read(values.int32, 0, ""), expected: /no whole number/ },
@@ -112,6 +118,33 @@ const rows: readonly { name: string; got: string; expected: string | RegExp }[] 
   { name: "version", got: read(values.version, "false", "v1.37.0-x+y"), expected: "v1.37.0-x+y" },
   { name: "version, raw", got: read(values.version, "false", "raw"), expected: "raw" },
   { name: "version, T", got: read(values.version, "false", "T"), expected: "true" },
+  {
+    name: "version, not one",
+    got: read(values.version, "false", "v1.37"),
+    expected: /^refused: .*"v1.37" is no version such as v1.2.3-suffix/,
+  },
+  { name: "list, a last comma", got: read(values.stringList, [], "a,"), expected: "[a,]" },
+  { name: "list, a quote inside", got: read(values.stringList, [], 'a"b'), expected: /odd/ },
+  {
+    name: "list, a field that begins with a space",
+    got: read(values.stringList, [], " a,b"),
+    expected: '[" a",b]',
+  },
+  {
+    name: "address and port, the last port",
+    got: read(values.addressAndPort, "x", "1.2.3.4:65535"),
+    expected: "1.2.3.4:65535",
+  },
+  {
+    name: "address and port, empty keeps",
+    got: read(values.addressAndPort, "1.2.3.4:5", ""),
+    expected: "1.2.3.4:5",
+  },
+  {
+    name: "address, IPv6 keeps its zeros",
+    got: read(values.address, "x", "fd00::0a"),
+    expected: "fd00::0a",
+  },
   { name: "version, other", got: read(values.version, "false", "v1.37.1"), expected: /must begin/ },
   { name: "choice", got: read(values.oneOf("x", ["a", "b"]), "a", "b"), expected: "b" },
   {

@@ -34,6 +34,17 @@ const texts: readonly { name: string; use: (logger: Klog) => void; expected: str
     expected: `I${head} "x" list=["a","b"] map={"k":"1"}\n`,
   },
   {
+    name: "sets, errors and what JSON has no word for",
+    use: (log) =>
+      log.info("x", {
+        set: new Set([1, 2]),
+        error: new Error("no"),
+        inside: { error: new Error("no") },
+        none: undefined,
+      }),
+    expected: `I${head} "x" set=[1,2] error="no" inside={"error":"no"} none=null\n`,
+  },
+  {
     name: "several lines",
     use: (log) => log.info("x", { rules: "one\ntwo\n", after: 1 }),
     expected: `I${head} "x" rules=<\n\tone\n\ttwo\n > after=1\n`,
@@ -71,6 +82,27 @@ Deno.test("Klog heeds the verbosity", async (t) => {
     const vmodule = [{ filePattern: "klog_*", verbosity: 4 }];
     assert.equal(said({ vmodule }, deep), `I${head} "deep"\n`);
     assert.equal(said({ vmodule: [{ filePattern: "other", verbosity: 4 }] }, deep), "");
+  });
+  await t.step("of a file, with wildcards for one letter and for many", () => {
+    const with4 = (filePattern: string) =>
+      said({ vmodule: [{ filePattern, verbosity: 4 }] }, (log) => {
+        assert.equal(log.verbosity, 0);
+        if (log.enabled(4)) log.verbose(4, "deep");
+        assert.equal(log.enabled(5), false);
+      });
+    for (const pattern of ["klog?test", "k*t", "*"]) assert.match(with4(pattern), /deep/, pattern);
+    for (const pattern of ["klog", "k?t", "klog.test", "[a-z]*"]) {
+      assert.equal(with4(pattern), "", pattern);
+    }
+  });
+  await t.step("text that others search for", () => {
+    const say = (log: Klog) => log.verboseText(3, 'FLAG: --a="b"');
+    assert.equal(said({ verbosity: 3 }, say), `I${head} FLAG: --a="b"\n`);
+    assert.equal(said({ verbosity: 2 }, say), "");
+  });
+  await t.step("JSON knows no files", () => {
+    const vmodule = [{ filePattern: "*", verbosity: 9 }];
+    assert.equal(said({ format: "json", vmodule }, deep), "");
   });
   await t.step("changed while it runs", () => {
     const louder = (log: Klog) => {

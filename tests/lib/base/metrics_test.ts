@@ -38,3 +38,43 @@ Deno.test("what several families show is read once for each page", async () => {
   assert.match(await registry.expose(), /^a 2$[^]*^b 2$/m);
   assert.equal(scrapes, 4);
 });
+
+Deno.test("counters add, gauges hold, histograms sort into buckets, and all forget", async () => {
+  const registry = new MetricsRegistry();
+  const counter = registry.counter({ name: "c_total", help: "C.", labels: ["a"] });
+  const gauge = registry.gauge({ name: "g", help: "G.", labels: ["a"], stability: "STABLE" });
+  const histogram = registry.histogram({ name: "h", help: "H.", buckets: [1, 5] });
+  counter.add(2, { a: "x" });
+  counter.add(3, { a: "x" });
+  gauge.set(7, { a: "x" });
+  gauge.set(4, { a: "x" });
+  for (const value of [1, 2, 9]) histogram.observe(value);
+  const page = await registry.expose();
+  assert.match(page, /^# HELP g \[STABLE\] G\.$/m);
+  const samples = page.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  assert.deepEqual(samples, [
+    'c_total{a="x"} 5',
+    'g{a="x"} 4',
+    'h_bucket{le="1"} 1',
+    'h_bucket{le="5"} 2',
+    'h_bucket{le="+Inf"} 3',
+    "h_sum 12",
+    "h_count 3",
+  ]);
+  assert.deepEqual(registry.names(), ["c_total", "g", "h"]);
+  assert.deepEqual([...registry.stabilities], [["ALPHA", 2], ["STABLE", 1]]);
+  registry.reset();
+  assert.doesNotMatch(await registry.expose(), /^(c_total|g)\{/m);
+});
+
+Deno.test("what is scraped is shown as it is now, counters too", async () => {
+  const registry = new MetricsRegistry();
+  let values = [{ labels: { a: "x" }, value: 5 }, { labels: { a: "y" }, value: 6 }];
+  for (const type of ["counter", "gauge"] as const) {
+    registry.scraped({ name: type, help: "", labels: ["a"], type, read: () => values });
+  }
+  await registry.expose();
+  values = [{ labels: { a: "x" }, value: 7 }];
+  const samples = (await registry.expose()).split("\n").filter((line) => /^[cg]/.test(line));
+  assert.deepEqual(samples, ['counter{a="x"} 7', 'gauge{a="x"} 7']);
+});

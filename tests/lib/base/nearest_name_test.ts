@@ -22,6 +22,15 @@ Deno.test("nearestName() finds a slip and nothing else", async (t) => {
   }
 });
 
+Deno.test("nearestName() prefers the same word, then the first of equally close ones", () => {
+  assert.equal(nearestName("mode", ["Mode", "mode"]), "mode");
+  assert.equal(nearestName("mode", ["mose", "moda"]), "mose");
+  assert.equal(nearestName("ab", ["ba"]), "ba");
+  assert.equal(nearestName("abc", ["abcde"]), undefined);
+  assert.equal(nearestName("abcdef", ["badcef"]), "badcef");
+  assert.equal(nearestName("abcdef", ["badcfe"]), undefined);
+});
+
 Deno.test("didYouMean() is a clause or nothing", () => {
   assert.equal(didYouMean("moed", names), '; did you mean "mode"?');
   assert.equal(didYouMean("zebra", names), "");

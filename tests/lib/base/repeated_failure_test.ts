@@ -33,6 +33,21 @@ Deno.test("RepeatedFailureLog says a failure at most once a minute", async (t) =
       'Cannot sync: busy {"family":4,"repeated":11}',
     ]);
   });
+  await t.step("a second one after a minute, none between them, has no count", () => {
+    const { lines, time, log } = setUp();
+    log.report(failure);
+    time.now = 60_000;
+    log.report(failure);
+    time.now = 119_999;
+    log.report(failure);
+    assert.equal(lines.length, 2);
+    assert.equal(lines[1], lines[0]);
+  });
+  await t.step("one between them is counted", () => {
+    const { lines, time, log } = setUp();
+    for (time.now = 0; time.now <= 60_000; time.now += 30_000) log.report(failure);
+    assert.match(lines[1], /"repeated":1\}$/);
+  });
   await t.step("another failure is another matter", () => {
     const { lines, log } = setUp();
     log.report(failure);

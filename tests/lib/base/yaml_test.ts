@@ -47,6 +47,61 @@ Deno.test("merge keys fill in what is not there", () => {
   ]);
 });
 
+Deno.test("merge keys take several mappings, of which the first wins, and nothing else", () => {
+  assert.deepEqual(read("a: &a {x: 1}\nb: &b {x: 2, y: 3}\nc: {<<: [*a, *b], z: 4}\n"), [
+    { a: { x: 1 }, b: { x: 2, y: 3 }, c: { z: 4, x: 1, y: 3 } },
+  ]);
+  assert.deepEqual(read('a: {"<<": 1}\n'), [{ a: { "<<": 1 } }]);
+  assert.deepEqual(read("a: {<<: 1}\n"), [['"<<" needs a mapping']]);
+});
+
+Deno.test("tags are heeded where the value goes with them", () => {
+  const rows: readonly (readonly [string, unknown])[] = [
+    ["!!str ~", "~"],
+    ["!!null ~", null],
+    ["!!bool on", true],
+    ["!!int 0x10", 16],
+    ["!!float 1.5", 1.5],
+    ['! "5"', "5"],
+    ["! yes", "yes"],
+    ["!<tag:yaml.org,2002:int> 5", 5],
+  ];
+  for (const [text, value] of rows) assert.deepEqual(read(`a: ${text}\n`), [{ a: value }], text);
+  for (const text of ["!!null x", "!!bool 1", "!!int x", "!!float yes", "!!binary x"]) {
+    assert.equal(typeof read(`a: ${text}\n`)[0], "object", text);
+    assert.match(String((read(`a: ${text}\n`)[0] as string[])[0]), /does not fit this value/);
+  }
+});
+
+Deno.test("an alias inside what it names is told, and what it stands for keeps its own place", () => {
+  assert.deepEqual(read("a: &a [*a]\n"), [["the alias *a stands inside what it names"]]);
+  const [{ root }] = readYaml("a: &a 1\nb: *a\n", { source: "f" });
+  assert.ok(root?.kind === "mapping");
+  const [first, second] = root.entries.map(({ value }) => value.place);
+  assert.deepEqual([first.line, first.column, second.line, second.column], [1, 7, 2, 4]);
+});
+
+Deno.test("values without text are null, at the place where they would stand", () => {
+  const [{ root }] = readYaml("a:\nb: 1\n", { source: "f" });
+  assert.ok(root?.kind === "mapping");
+  const [{ value }] = root.entries;
+  assert.deepEqual(value, {
+    kind: "scalar",
+    value: null,
+    text: "",
+    place: { source: "f", line: 1, column: 3 },
+  });
+  assert.deepEqual(readYaml("# nothing\n", { source: "f" })[0]?.root?.place ?? "none", "none");
+});
+
+Deno.test("aliases may not make a text grow without end", () => {
+  const text = "a: &a [1, 2, 3, 4]\nb: [*a, *a, *a]\n";
+  const limits = (nodes: number) => readYaml(text, { source: "f", limits: { nodes } })[0].problems;
+  assert.deepEqual(limits(30), []);
+  assert.match(limits(20)[0].message, /^with its aliases this text grows beyond 20 values$/);
+  assert.equal(limits(20).length, 1);
+});
+
 Deno.test("of equal keys the last counts, and the others are told", () => {
   const [{ root }] = readYaml("a: 1\nb: 2\na: 3\n", { source: "a.yaml" });
   assert.ok(root?.kind === "mapping");

@@ -82,3 +82,25 @@ Deno.test("defaultsText() is valid and means the same as saying nothing", () => 
     }
   }
 });
+
+/** The objects of the schema that have a field of the name. */
+function* fieldsOf(value: unknown, name: string): Generator<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return;
+  const properties = (value as { properties?: Record<string, Record<string, unknown>> }).properties;
+  if (properties?.[name]) yield properties[name];
+  for (const part of Object.values(value)) yield* fieldsOf(part, name);
+}
+
+Deno.test("the schema tells each field's sentence and default, and which may be null", () => {
+  const schema = configSchema();
+  const [score] = fieldsOf(schema, "oomScoreAdj");
+  assert.equal(score.default, -999);
+  assert.equal(typeof score.description, "string");
+  const [bit] = fieldsOf(schema, "masqueradeBit");
+  assert.equal(bit.default, 14);
+  const hasNull = ({ anyOf }: Record<string, unknown>) =>
+    Array.isArray(anyOf) && anyOf.some(({ type }) => type === "null");
+  assert.equal(hasNull(score), true);
+  const [period] = fieldsOf(schema, "minSyncPeriod");
+  assert.ok(!("default" in period) || period.default !== undefined, "a default that is nothing");
+});

@@ -123,6 +123,16 @@ const refusals: { name: string; files: Record<string, string>; expected: string[
     expected: ["b.yaml:2:7: there is no KubeProxyConfiguration beside this"],
   },
   {
+    name: "a mode whose gate is off",
+    files: { "a.yaml": v2("mode: ipvs\nfeatureGates: {KubeProxyIPVS: false}\n") },
+    expected: [
+      "a.yaml:3:7: mode: must be one of iptables, nftables or blank while the gate KubeProxyIPVS " +
+      'is off, not "ipvs" (KubeProxyConfiguration.Mode.ProxyMode)',
+      "warning: a.yaml:4:16: featureGates.KubeProxyIPVS: sets a deprecated feature gate, which a " +
+      "future release will not have (KubeProxyConfiguration.featureGates)",
+    ],
+  },
+  {
     name: "a broken value in the section of a mode that is not selected",
     files: { "a.yaml": v2("mode: nftables\nipvs: {excludeCIDRs: [x]}\n") },
     expected: [

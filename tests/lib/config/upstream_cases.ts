@@ -11,7 +11,7 @@ export interface UpstreamCase {
 const header = "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n";
 
 /** `a.b` and a value as nested YAML. */
-export function nest(path: string, value: string): string {
+function nest(path: string, value: string): string {
   const names = path.split(".");
   return names.map((name, depth) => `${"  ".repeat(depth)}${name}:`).join("\n") + ` ${value}\n`;
 }

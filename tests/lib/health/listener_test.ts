@@ -22,6 +22,41 @@ Deno.test("listen() on an unspecified address answers both families", async () =
   }
 });
 
+Deno.test("listen() tells which family a client came by, and hides what went wrong inside", async () => {
+  const families: string[] = [];
+  const handler = (_request: Request, family: string) => {
+    families.push(family);
+    throw new Error("a secret");
+  };
+  await using listener = listen({ hostname: "::", port: 0 }, handler);
+  for (const host of ["127.0.0.1", "[::1]"]) {
+    const response = await fetch(`http://${host}:${listener.port}/`);
+    assert.equal(response.status, 500);
+    assert.equal(await response.text(), "Internal Server Error\n");
+  }
+  assert.deepEqual(families, ["IPv4", "IPv6"]);
+});
+
+Deno.test("keepListening() gives up at once where it must", async () => {
+  using taken = Deno.listen({ hostname: "0.0.0.0", port: 0 });
+  const port = taken.addr.port;
+  const { logger, errors } = collector();
+  const served = keepListening({
+    name: "metrics server",
+    address: { hostname: "0.0.0.0", port },
+    handler: () => new Response("ok"),
+    clock: { now: () => 0, monotonic: () => 0, sleep: () => assert.fail("it waited") },
+    logger,
+    signal: new AbortController().signal,
+    hardFail: true,
+  });
+  await assert.rejects(
+    served,
+    new RegExp(`^Error: Cannot serve the metrics server on "0.0.0.0" port ${port}: .*in use`),
+  );
+  assert.deepEqual(errors, []);
+});
+
 Deno.test("keepListening() tries again until the port is free", async () => {
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const port = taken.addr.port;

@@ -17,13 +17,13 @@ interface World extends AsyncDisposable {
   proxyHealthy: boolean;
 }
 
-function world(addresses: readonly string[] = ["127.0.0.1"]): World {
+function world(addresses: readonly string[] | (() => readonly string[]) = ["127.0.0.1"]): World {
   const failures: string[] = [];
   const made: World = {
     failures,
     proxyHealthy: true,
     servers: new ServiceHealthServers({
-      ports: new ListedPorts(addresses),
+      ports: new ListedPorts(typeof addresses === "function" ? addresses : () => addresses),
       isProxyHealthy: () => made.proxyHealthy,
       onListenFailure: (service) =>
         failures.push(`${service.namespace}/${service.name}:${service.port}`),
@@ -130,4 +130,54 @@ Deno.test("on all addresses each family answers with its own count, over one por
   assert.deepEqual(await weight("[::1]"), [503, null]);
   await ipv4.update(new Map([["shop/web", undefined]]));
   assert.equal(await refuses(port), true);
+});
+
+Deno.test("health-check node ports follow addresses that come and go, without a pause on those that stay", async () => {
+  let addresses: readonly string[] = ["127.0.0.2"];
+  await using w = world(() => addresses);
+  const port = freePort();
+  await w.servers.update(new Map([["shop/web", shop(port, 2)]]));
+  const staying = await Deno.connect({ hostname: "127.0.0.2", port });
+  assert.equal(await refuses(port), true);
+  addresses = ["127.0.0.1", "127.0.0.2"];
+  await w.servers.update(new Map());
+  assert.equal((await ask(port)).status, 200);
+  addresses = ["127.0.0.2"];
+  await w.servers.update(new Map());
+  assert.equal(await refuses(port), true);
+  await staying.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+  const head = new Uint8Array(12);
+  await staying.read(head);
+  assert.equal(new TextDecoder().decode(head), "HTTP/1.1 200");
+  staying.close();
+  assert.deepEqual(w.failures, []);
+});
+
+Deno.test("a health-check node port that has no address yet opens with the first one", async () => {
+  let addresses: readonly string[] = [];
+  await using w = world(() => addresses);
+  const port = freePort();
+  await w.servers.update(new Map([["shop/web", shop(port, 2)]]));
+  assert.equal(await refuses(port), true);
+  addresses = ["127.0.0.1"];
+  await w.servers.update(new Map());
+  assert.equal((await ask(port)).status, 200);
+});
+
+Deno.test("a port that is taken on a new address is told, serves on the others, and is tried again", async () => {
+  let addresses: readonly string[] = ["127.0.0.1"];
+  await using w = world(() => addresses);
+  const taken = Deno.listen({ hostname: "127.0.0.2", port: 0 });
+  const { port } = taken.addr;
+  await w.servers.update(new Map([["shop/web", shop(port, 2)]]));
+  addresses = ["127.0.0.1", "127.0.0.2"];
+  await w.servers.update(new Map());
+  assert.deepEqual(w.failures, [`shop/web:${port}`]);
+  assert.equal((await ask(port)).status, 200);
+  taken.close();
+  await w.servers.update(new Map());
+  const answer = await fetch(`http://127.0.0.2:${port}/`);
+  await answer.body?.cancel();
+  assert.equal(answer.status, 200);
+  assert.equal(w.failures.length, 1);
 });

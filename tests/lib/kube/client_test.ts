@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { systemClock as clock } from "../../../lib/base/clock.ts";
 import { MetricsRegistry } from "../../../lib/base/metrics.ts";
+import { FakeCommands } from "../../../lib/kernel/fake_commands.ts";
 import { registerClientMetrics } from "../../../lib/kube/client_metrics.ts";
 import { connect } from "../../../lib/kube/connect.ts";
-import { serviceCIDRs } from "../../../lib/kube/resource.ts";
+import { namespaces, serviceCIDRs } from "../../../lib/kube/resource.ts";
 import { FakeApiserver, refusal } from "../../fakes/apiserver.ts";
 import { createTestClient } from "../../fakes/kube_client.ts";
 
@@ -48,6 +49,7 @@ Deno.test("KubeClient counts its requests as rest_client_* and says who it is", 
     qps: 5,
     burst: 10,
     metrics: registerClientMetrics(registry),
+    commands: new FakeCommands(),
     clock,
   });
   const signal = AbortSignal.timeout(10_000);
@@ -71,4 +73,127 @@ Deno.test("KubeClient counts its requests as rest_client_* and says who it is", 
   const [{ headers }] = server.requests;
   assert.equal(headers.get("user-agent"), "kube-proxy/v1.37.0 (linux/amd64) kubernetes/abc");
   await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("KubeClient counts what it received, and requests without an answer but not those it gave up", async () => {
+  await using server = await FakeApiserver.start();
+  server.put("servicecidrs", { metadata: { name: "one" } });
+  server.put("servicecidrs", { metadata: { name: "two" } });
+  const { client, transport, received, finished } = createTestClient({
+    url: server.url,
+    caCertificate: server.authority.certificate,
+  });
+  const list = (signal = AbortSignal.timeout(10_000)) =>
+    client.list(serviceCIDRs, { resourceVersion: "0", signal });
+  const codes = () => finished.splice(0).map(({ code }) => code);
+  let length = 0;
+  server.override = () => {
+    const text = JSON.stringify({ metadata: { resourceVersion: "7" }, items: [{ metadata: {} }] });
+    length = text.length;
+    return new Response(text, { headers: { "content-type": "application/json" } });
+  };
+  await list();
+  assert.deepEqual(received, [{ resource: "servicecidrs", bytes: length, objects: 1 }]);
+  assert.deepEqual(codes(), ["200"]);
+  const stop = new AbortController();
+  server.override = () => Promise.withResolvers<Response>().promise;
+  const unwanted = list(stop.signal);
+  // Once it is under way.
+  while (server.requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  stop.abort();
+  await assert.rejects(unwanted, { name: "AbortError" });
+  assert.deepEqual(codes(), []);
+  await server.stop();
+  await assert.rejects(list(), { name: "ConnectionError" });
+  assert.deepEqual(codes(), ["<error>"]);
+  transport[Symbol.dispose]();
+});
+
+const protobuf = "application/vnd.kubernetes.protobuf";
+const accepted: readonly (readonly [
+  name: string,
+  options: { readonly contentType?: string; readonly acceptContentTypes?: string },
+  accepted: string,
+])[] = [
+  ["nothing", {}, `${protobuf},application/json`],
+  ["an empty content type", { contentType: "" }, `${protobuf},application/json`],
+  ["protobuf", { contentType: protobuf }, `${protobuf},application/json`],
+  ["JSON", { contentType: "application/json" }, "application/json,application/json"],
+  [
+    "what to accept",
+    { contentType: protobuf, acceptContentTypes: "application/json, application/cbor" },
+    "application/json,application/cbor",
+  ],
+];
+
+for (const [name, options, expected] of accepted) {
+  Deno.test(`KubeClient asks for the right encodings where ${name} is configured`, async () => {
+    await using server = await FakeApiserver.start();
+    const { client, transport } = createTestClient({
+      url: server.url,
+      caCertificate: server.authority.certificate,
+      ...options,
+    });
+    const signal = AbortSignal.timeout(10_000);
+    await client.list(serviceCIDRs, { resourceVersion: "0", signal });
+    await client.list(namespaces, { resourceVersion: "0", signal });
+    const [whole, metadata] = server.requests.map(({ headers }) => headers.get("accept"));
+    assert.equal(whole, expected);
+    const partial = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    const types = expected.split(",");
+    assert.equal(metadata, [...types.map((type) => type + partial), ...types].join(","));
+    transport[Symbol.dispose]();
+  });
+}
+
+Deno.test("connect() needs no metrics", async () => {
+  await using server = await FakeApiserver.start();
+  server.put("servicecidrs", { metadata: { name: "one" } });
+  const folder = await Deno.makeTempDir();
+  const cluster = {
+    server: server.url,
+    "certificate-authority-data": btoa(server.authority.certificate),
+  };
+  const kubeconfig = {
+    "current-context": "c",
+    clusters: [{ name: "c", cluster }],
+    contexts: [{ name: "c", context: { cluster: "c" } }],
+  };
+  await Deno.writeTextFile(`${folder}/kubeconfig`, JSON.stringify(kubeconfig));
+  using client = await connect({
+    kubeconfig: `${folder}/kubeconfig`,
+    master: "",
+    environment: () => undefined,
+    userAgent: "test",
+    qps: 0,
+    burst: 1,
+    commands: new FakeCommands(),
+    clock,
+  });
+  const signal = AbortSignal.timeout(10_000);
+  const { objects } = await client.list(serviceCIDRs, { resourceVersion: "0", signal });
+  assert.equal(objects.length, 1);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("KubeClient says who answers in the apiserver's place", async () => {
+  await using server = await FakeApiserver.start();
+  const { client, transport } = createTestClient({
+    url: server.url,
+    caCertificate: server.authority.certificate,
+  });
+  const signal = AbortSignal.timeout(10_000);
+  server.override = () => new Response("<html>", { headers: { "content-type": "text/html" } });
+  await assert.rejects(client.list(serviceCIDRs, { resourceVersion: "0", signal }), {
+    name: "ConnectionError",
+    message: 'Cannot list servicecidrs: the answer is "text/html", which no apiserver sends; ' +
+      "look for a proxy in between",
+  });
+  server.override = () => new Response("busy", { status: 503, headers: { "retry-after": "7" } });
+  await assert.rejects(client.list(serviceCIDRs, { resourceVersion: "0", signal }), {
+    name: "ApiError",
+    message: "Cannot list servicecidrs: HTTP status 503",
+    status: { code: 503, reason: "", message: "", retryAfterMs: 7_000, cause: "" },
+  });
+  transport[Symbol.dispose]();
 });

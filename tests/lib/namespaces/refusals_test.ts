@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { ApiError, emptyStatus } from "../../../lib/kube/status.ts";
 import type { NamespaceFacts } from "../../../lib/namespaces/facts.ts";
-import {
-  explainRead,
-  explainWrite,
-  MissingRights,
-  roleFor,
-} from "../../../lib/namespaces/refusals.ts";
+import { explainRead, explainWrite, MissingRights } from "../../../lib/namespaces/refusals.ts";
 
 const facts: NamespaceFacts = {
   name: "shop",
@@ -58,12 +53,17 @@ Deno.test("explainWrite() says what a refusal means", async (test) => {
 Deno.test("explainRead() brings the role, and leaves other errors alone", () => {
   const explained = explainRead(refusal(403), "list");
   assert.ok(explained instanceof MissingRights);
-  assert.equal(explained.role, roleFor("list"));
-  const other = new Error("other");
-  assert.equal(explainRead(other, "list"), other);
+  for (const other of [new Error("other"), refusal(404), refusal(500, "on fire")]) {
+    assert.equal(explainRead(other, "list"), other);
+  }
 });
 
-Deno.test("roleFor() lets list read only", () => {
-  assert.doesNotMatch(roleFor("list"), /patch|get/);
-  assert.match(roleFor("opt-in"), /verbs: \[get, list, patch\]/);
+Deno.test("explainRead() asks for no more than the command needs", () => {
+  const roleOf = (action: "list" | "opt-in") => {
+    const explained = explainRead(refusal(403), action);
+    return explained instanceof MissingRights ? explained.role : "";
+  };
+  assert.match(roleOf("list"), /resources: \[namespaces\]\n {4}verbs: \[list\]/);
+  assert.match(roleOf("opt-in"), /resources: \[namespaces\]\n {4}verbs: \[get, list, patch\]/);
+  assert.match(roleOf("opt-in"), /^ {2}name: kube-proxy:namespaces-opt-in$/m);
 });

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { parseIp } from "../../../lib/base/ip.ts";
-import {
-  configuresNodePortAddresses,
-  resolveNodePortAddresses,
-} from "../../../lib/snapshot/node_port_addresses.ts";
+import { resolveNodePortAddresses } from "../../../lib/snapshot/node_port_addresses.ts";
 
 const interfaces = [
   "127.0.0.1",
@@ -22,6 +19,8 @@ const rows: readonly {
   readonly nodes?: "none" | "IPv4";
   readonly IPv4: "all" | readonly string[];
   readonly IPv6: "all" | readonly string[];
+  /** Loopback addresses apart: not every mode serves them. */
+  readonly loopback?: boolean;
 }[] = [
   { name: "nothing configured", configured: [], IPv4: "all", IPv6: "all" },
   { name: "one IPv4 range", configured: ["192.168.1.0/24"], IPv4: ["192.168.1.1"], IPv6: "all" },
@@ -58,8 +57,14 @@ const rows: readonly {
     IPv4: ["192.168.1.1"],
     IPv6: "all",
   },
-  { name: "loopback never serves", configured: ["127.0.0.0/8", "::1/128"], IPv4: [], IPv6: [] },
-  { name: "localhost", configured: ["localhost"], IPv4: [], IPv6: [] },
+  {
+    name: "loopback is kept apart",
+    configured: ["127.0.0.0/8", "::1/128", "192.168.1.0/24"],
+    IPv4: ["192.168.1.1"],
+    IPv6: [],
+    loopback: true,
+  },
+  { name: "localhost", configured: ["localhost"], IPv4: [], IPv6: [], loopback: true },
   { name: "all", configured: ["all"], IPv4: "all", IPv6: "all" },
   {
     name: "primary",
@@ -100,22 +105,45 @@ for (const row of rows) {
           nodeIP: known ? nodeIPs[family] : undefined,
           interfaceAddresses: interfaces,
         }),
-        expected === "all" ? { kind: "all" } : { kind: "listed", addresses: expected },
+        expected === "all" ? { kind: "all" } : {
+          kind: "listed",
+          addresses: expected,
+          ...(row.loopback && { loopback: [family === "IPv4" ? "127.0.0.1" : "::1"] }),
+        },
       );
     }
   });
 }
 
-Deno.test("resolveNodePortAddresses() includes loopback where it is asked to", () => {
+Deno.test("resolveNodePortAddresses() lists all addresses where it is asked to, loopback marked", () => {
+  for (const configured of [[], ["all"], ["0.0.0.0/0"]]) {
+    const interfaceAddresses = ["nonsense", ...interfaces.toReversed(), "192.168.1.1"];
+    const inputs = { configured, nodeIP: undefined, interfaceAddresses };
+    assert.deepEqual(resolveNodePortAddresses("IPv4", { ...inputs, listsAll: true }), {
+      kind: "all",
+      addresses: [
+        { ip: "127.0.0.1", isLoopback: true },
+        { ip: "192.168.1.1", isLoopback: false },
+        { ip: "192.168.2.1", isLoopback: false },
+      ],
+    });
+  }
+});
+
+Deno.test("resolveNodePortAddresses() keeps loopback apart in a list", () => {
   const inputs = { configured: ["localhost"], nodeIP: undefined, interfaceAddresses: interfaces };
-  assert.deepEqual(resolveNodePortAddresses("IPv4", { ...inputs, withLoopback: true }), {
+  assert.deepEqual(resolveNodePortAddresses("IPv4", { ...inputs, listsAll: true }), {
     kind: "listed",
-    addresses: ["127.0.0.1"],
+    addresses: [],
+    loopback: ["127.0.0.1"],
   });
 });
 
-Deno.test("configuresNodePortAddresses() tells a family that nothing is about", () => {
-  assert.equal(configuresNodePortAddresses("IPv6", ["192.168.1.0/24"]), false);
-  assert.equal(configuresNodePortAddresses("IPv6", ["192.168.1.0/24", "fd00::/8"]), true);
-  assert.equal(configuresNodePortAddresses("IPv6", ["primary"]), true);
+Deno.test("resolveNodePortAddresses() answers on all addresses of a family that nothing is about", () => {
+  const inputs = { nodeIP: undefined, interfaceAddresses: [] };
+  const kindFor = (...configured: string[]) =>
+    resolveNodePortAddresses("IPv6", { ...inputs, configured }).kind;
+  assert.equal(kindFor("192.168.1.0/24"), "all");
+  assert.equal(kindFor("192.168.1.0/24", "fd00::/8"), "listed");
+  assert.equal(kindFor("primary"), "listed");
 });

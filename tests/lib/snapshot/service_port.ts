@@ -9,7 +9,7 @@ import type { Candidate } from "../../../lib/snapshot/categorize_endpoints.ts";
 import type { Endpoint, ServicePort } from "../../../lib/snapshot/snapshot.ts";
 
 /** Endpoint number N is 10.128.0.N:80. */
-export function addressOf(id: number): string {
+function addressOf(id: number): string {
   return `10.128.0.${id}`;
 }
 

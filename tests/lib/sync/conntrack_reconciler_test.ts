@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { FakeConntrack } from "../../../lib/kernel/conntrack/fake_conntrack.ts";
 import type { ServicePort } from "../../../lib/snapshot/snapshot.ts";
-import {
-  ConntrackReconciler,
-  ReconciliationError,
-} from "../../../lib/sync/conntrack_reconciler.ts";
+import { ConntrackReconciler } from "../../../lib/sync/conntrack_reconciler.ts";
 import { endpointOf, servicePortOf } from "../../fakes/service_ports.ts";
 
 const never = new AbortController().signal;
@@ -60,7 +57,7 @@ Deno.test("ConntrackReconciler ends stale flows of all changed Services and no o
   );
   const reconciler = new ConntrackReconciler("IPv4", table);
   const ports = mapOf(dns, statsd);
-  reconciler.note(new Set(ports.keys()), ports, { endpointsChanged: true });
+  reconciler.note(new Set(ports.keys()), { udpPorts: ports, endpointsChanged: true });
   assert.equal(reconciler.due, true);
   assert.deepEqual(await reconciler.reconcile(never), { removed: 3, complete: true });
   assert.equal(reconciler.due, false);
@@ -70,18 +67,21 @@ Deno.test("ConntrackReconciler ends stale flows of all changed Services and no o
 Deno.test("ConntrackReconciler is not due after changes of Services alone, but heeds them later", async () => {
   const table = tableWith(["172.30.0.10", 53, "172.30.0.10:53"]);
   const reconciler = new ConntrackReconciler("IPv4", table);
-  reconciler.note(new Set([dns.key]), mapOf(dns), { endpointsChanged: false });
+  reconciler.note(new Set([dns.key]), { udpPorts: mapOf(dns), endpointsChanged: false });
   assert.equal(reconciler.due, false);
-  reconciler.note(new Set([statsd.key]), mapOf(dns, statsd), { endpointsChanged: true });
+  reconciler.note(new Set([statsd.key]), { udpPorts: mapOf(dns, statsd), endpointsChanged: true });
   assert.equal((await reconciler.reconcile(never)).removed, 1);
 });
 
 Deno.test("ConntrackReconciler keeps what it could not look at", async () => {
   const table = tableWith(["172.30.0.10", 53, "10.128.0.9:53"]);
   const reconciler = new ConntrackReconciler("IPv4", table);
-  reconciler.note(new Set([dns.key]), mapOf(dns), { endpointsChanged: true });
+  reconciler.note(new Set([dns.key]), { udpPorts: mapOf(dns), endpointsChanged: true });
   table.failWith(new Error("no buffer space"));
-  await assert.rejects(reconciler.reconcile(never), ReconciliationError);
+  await assert.rejects(
+    reconciler.reconcile(never),
+    /^Error: Cannot end stale UDP flows: no buffer space$/,
+  );
   assert.equal(reconciler.due, true);
   table.failWith(undefined);
   assert.equal((await reconciler.reconcile(never)).removed, 1);
@@ -94,7 +94,7 @@ Deno.test("ConntrackReconciler works with a part of the table when it gets no mo
   );
   table.interruptListings(true);
   const reconciler = new ConntrackReconciler("IPv4", table);
-  reconciler.note(new Set([dns.key]), mapOf(dns), { endpointsChanged: true });
+  reconciler.note(new Set([dns.key]), { udpPorts: mapOf(dns), endpointsChanged: true });
   assert.deepEqual(await reconciler.reconcile(never), { removed: 1, complete: false });
 });
 
@@ -102,20 +102,69 @@ Deno.test("ConntrackReconciler leaves flows of Services that did not change alon
   const table = new FakeConntrack();
   const reconciler = new ConntrackReconciler("IPv4", table);
   const ports = mapOf(dns, statsd);
-  reconciler.note(new Set(ports.keys()), ports, { endpointsChanged: true });
+  reconciler.note(new Set(ports.keys()), { udpPorts: ports, endpointsChanged: true });
   await reconciler.reconcile(never);
   for (const flow of tableWith(["172.30.0.11", 8125, "10.128.0.9:8125"]).flows) table.add(flow);
-  reconciler.note(new Set([dns.key]), ports, { endpointsChanged: true });
+  reconciler.note(new Set([dns.key]), { udpPorts: ports, endpointsChanged: true });
   assert.equal((await reconciler.reconcile(never)).removed, 0);
-  reconciler.note(new Set([statsd.key]), ports, { endpointsChanged: true });
+  reconciler.note(new Set([statsd.key]), { udpPorts: ports, endpointsChanged: true });
   assert.equal((await reconciler.reconcile(never)).removed, 1);
+});
+
+Deno.test("ConntrackReconciler leaves flows alone whose rules are being written", async () => {
+  const table = tableWith(
+    ["172.30.0.10", 53, "10.128.0.9:53"],
+    ["172.30.0.11", 8125, "10.128.0.9:8125"],
+  );
+  const reconciler = new ConntrackReconciler("IPv4", table);
+  const ports = mapOf(dns, statsd);
+  reconciler.note(new Set(ports.keys()), { udpPorts: ports, endpointsChanged: true });
+  table.duringListing = () => reconciler.begin(new Set([dns.key]));
+  assert.equal((await reconciler.reconcile(never)).removed, 1);
+  assert.deepEqual(left(table), ["172.30.0.10 10.128.0.9"]);
+  assert.equal(reconciler.due, true);
+  table.duringListing = () => {};
+  reconciler.abandon();
+  assert.equal((await reconciler.reconcile(never)).removed, 1);
+  assert.equal(reconciler.due, false);
+});
+
+Deno.test("ConntrackReconciler keeps a flow whose endpoint comes back while the table is read", async () => {
+  const table = tableWith(["172.30.0.10", 53, "10.128.0.9:53"]);
+  const reconciler = new ConntrackReconciler("IPv4", table);
+  reconciler.note(new Set([dns.key]), { udpPorts: mapOf(dns), endpointsChanged: true });
+  const back = { ...dns, servingEndpoints: [endpointOf("10.128.0.9:53")] };
+  table.duringListing = () => {
+    reconciler.begin(new Set([dns.key]));
+    reconciler.note(new Set([dns.key]), { udpPorts: mapOf(back), endpointsChanged: true });
+  };
+  assert.equal((await reconciler.reconcile(never)).removed, 0);
+  // What changed meanwhile is not taken for looked at.
+  assert.equal(reconciler.due, true);
+});
+
+Deno.test("ConntrackReconciler keeps what changed while it failed", async () => {
+  const table = tableWith(
+    ["172.30.0.10", 53, "10.128.0.9:53"],
+    ["172.30.0.11", 8125, "10.128.0.9:8125"],
+  );
+  const reconciler = new ConntrackReconciler("IPv4", table);
+  reconciler.note(new Set([dns.key]), { udpPorts: mapOf(dns), endpointsChanged: true });
+  table.duringListing = () => {
+    const udpPorts = mapOf(dns, statsd);
+    reconciler.note(new Set([statsd.key]), { udpPorts, endpointsChanged: true });
+    throw new Error("no buffer space");
+  };
+  await assert.rejects(reconciler.reconcile(never));
+  table.duringListing = () => {};
+  assert.equal((await reconciler.reconcile(never)).removed, 2);
 });
 
 Deno.test("ConntrackReconciler forgets a Service that went before its flows were looked at", async () => {
   const table = tableWith(["172.30.0.10", 53, "10.128.0.9:53"]);
   const reconciler = new ConntrackReconciler("IPv4", table);
-  reconciler.note(new Set([dns.key]), mapOf(dns), { endpointsChanged: false });
-  reconciler.note(new Set([dns.key]), mapOf(), { endpointsChanged: true });
+  reconciler.note(new Set([dns.key]), { udpPorts: mapOf(dns), endpointsChanged: false });
+  reconciler.note(new Set([dns.key]), { udpPorts: mapOf(), endpointsChanged: true });
   assert.equal((await reconciler.reconcile(never)).removed, 0);
   assert.equal(table.flows.length, 1);
 });

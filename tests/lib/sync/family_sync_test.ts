@@ -78,6 +78,30 @@ Deno.test("FamilySync compares all at first, then writes what changed", () =>
     assert.deepEqual(rig.writer.calls.map(({ kind }) => kind), ["all", "some"]);
   }));
 
+Deno.test("FamilySync hears of changes from its source", () =>
+  withSync({}, async (rig) => {
+    begin(rig);
+    await rig.clock.advance(1000);
+    rig.state.applyServices({ kind: "replace", objects: [service("web")] });
+    rig.state.changed();
+    await rig.clock.advance(1000);
+    assert.deepEqual(rules(rig), ["test/web/TCP: "]);
+  }));
+
+Deno.test("FamilySync tells what the trackers noticed once, after the sync that settled it, failed or not", () =>
+  withSync({}, async (rig) => {
+    const notices = () => rig.journal.take().filter((entry) => entry.startsWith("notice"));
+    rig.writer.failure = new Error("refused");
+    begin(rig, [service("web", { externalIPs: ["nonsense"] })]);
+    await rig.clock.advance(1000);
+    assert.deepEqual(notices(), [
+      'notice Service test/web: its external IP "nonsense" is no address',
+    ]);
+    rig.writer.failure = undefined;
+    await rig.clock.advance(60_000);
+    assert.deepEqual(notices(), []);
+  }));
+
 Deno.test("FamilySync does what follows a success in upstream's order", () =>
   withSync({}, async (rig) => {
     begin(rig);
@@ -90,7 +114,7 @@ Deno.test("FamilySync does what follows a success in upstream's order", () =>
     });
     rig.state.applyServices({ kind: "replace", objects: [dns] });
     staleDnsFlow(rig);
-    rig.writer.notices = [{ kind: "repaired", message: "a chain was put back" }];
+    rig.writer.notices = [{ message: "a chain was put back" }];
     rig.journal.take();
     change(rig, [
       slice("dns", ["10.128.0.1"], { ...udpSlice, triggerTimeMs: rig.clock.now() - 250 }),
@@ -105,22 +129,22 @@ Deno.test("FamilySync does what follows a success in upstream's order", () =>
       "sync timestamp",
       "notice a chain was put back",
       "health checks test/dns=1",
-      "reconciled 1",
       "ended partial",
+      "reconciled 1",
     ]);
     assert.equal(rig.conntrack.flows.length, 0);
   }));
 
-Deno.test("FamilySync repeats a failed first sync after the retry interval", () =>
+Deno.test("FamilySync repeats a failed first sync a second later", () =>
   withSync({}, async (rig) => {
     rig.writer.failure = new Error("no buffer space");
     begin(rig, [service("web")]);
     await rig.clock.advance(0);
     const tried = rig.writer.calls.length;
     rig.writer.failure = undefined;
-    await rig.clock.advance(29_999);
+    await rig.clock.advance(999);
     assert.equal(rig.writer.calls.length, tried);
-    await rig.clock.advance(1001);
+    await rig.clock.advance(1);
     assert.deepEqual(rules(rig), ["test/web/TCP: "]);
   }));
 
@@ -135,11 +159,11 @@ Deno.test("FamilySync loses nothing with a failed sync: changes, flows and trigg
     assert.equal(rig.conntrack.flows.length, 1);
     rig.writer.failure = undefined;
     rig.journal.take();
-    await rig.clock.advance(30_000);
+    await rig.clock.advance(1000);
     assert.deepEqual(rules(rig), ["test/dns/UDP: 10.128.0.1"]);
     assert.equal(rig.writer.calls.at(-1)?.kind, "all");
     assert.equal(rig.conntrack.flows.length, 0);
-    assert.ok(rig.journal.entries.includes("programmed 30"), rig.journal.entries.join(", "));
+    assert.ok(rig.journal.entries.includes("programmed 1"), rig.journal.entries.join(", "));
   }));
 
 Deno.test("FamilySync says a failure once a minute, with the time of the next try", () =>
@@ -157,7 +181,7 @@ Deno.test("FamilySync counts a failure that nobody asked for as a change that wa
     rig.writer.failure = new Error("no buffer space");
     rig.journal.take();
     await rig.clock.advance(1);
-    assert.deepEqual(rig.journal.take(), ["failed", "ended partial", "health queued"]);
+    assert.deepEqual(rig.journal.take(), ["ended partial", "health queued"]);
   }));
 
 Deno.test("FamilySync repairs foreign changes within seconds, whatever the minimum interval", () =>
@@ -171,6 +195,37 @@ Deno.test("FamilySync repairs foreign changes within seconds, whatever the minim
     const calls = rig.writer.calls.length;
     await rig.clock.advance(10_000);
     assert.equal(rig.writer.calls.length, calls);
+  }));
+
+Deno.test("FamilySync repairs what a look finds while a change waits for it", () =>
+  withSync({ intervals: { minMs: 0, retryMs: 60_000, maxMs: 3_600_000 } }, async (rig) => {
+    begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+    await rig.clock.advance(1000);
+    rig.writer.tamper("test/web/TCP");
+    rig.writer.duringLook = async () => {
+      change(rig, [slice("other", ["10.128.0.2"])]);
+      await rig.clock.sleep(100);
+    };
+    await rig.clock.advance(1100);
+    assert.deepEqual(rules(rig), ["test/web/TCP: 10.128.0.1"]);
+    assert.ok(rig.writer.calls.slice(1).some(({ kind }) => kind === "all"));
+  }));
+
+Deno.test("FamilySync ends a look for which a change waits, and soon looks again", () =>
+  withSync({ intervals: { minMs: 0, retryMs: 60_000, maxMs: 3_600_000 } }, async (rig) => {
+    begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+    await rig.clock.advance(1000);
+    const looks: number[] = [];
+    rig.writer.duringLook = async (signal) => {
+      looks.push(rig.clock.monotonic());
+      if (looks.length === 1) await rig.clock.sleep(60_000, signal);
+    };
+    await rig.clock.advance(1500);
+    change(rig, [slice("web", ["10.128.0.2"])]);
+    await rig.clock.advance(0);
+    assert.deepEqual(rules(rig), ["test/web/TCP: 10.128.0.2"]);
+    await rig.clock.advance(2100);
+    assert.deepEqual(looks, [2000, 2600, 4600]);
   }));
 
 Deno.test("FamilySync retries a failed repair", () =>
@@ -227,6 +282,44 @@ Deno.test("FamilySync compares all again after the full-sync time", () =>
     },
   ));
 
+Deno.test("FamilySync counts the full-sync time from the last full sync", () =>
+  withSync(
+    { fullSyncMs: 10_000, intervals: { minMs: 0, retryMs: 1000, maxMs: 3_600_000 } },
+    async (rig) => {
+      begin(rig);
+      const kinds: string[] = [];
+      for (const wait of [9_999, 1, 5_000, 5_000]) {
+        await rig.clock.advance(wait);
+        rig.sync.request();
+        await rig.clock.advance(0);
+        kinds.push(rig.writer.calls.at(-1)?.kind ?? "none");
+      }
+      assert.deepEqual(kinds, ["some", "all", "some", "all"]);
+    },
+  ));
+
+Deno.test("FamilySync tells health and metrics that it waits, before anything is known", () =>
+  withSync({}, (rig) => {
+    assert.deepEqual(rig.journal.take(), ["health started", "queued timestamp"]);
+    return Promise.resolve();
+  }));
+
+Deno.test("FamilySync looks at flows only when endpoints moved, and tells what it found", () =>
+  withSync({ intervals: { minMs: 0, retryMs: 1000, maxMs: 3_600_000 } }, async (rig) => {
+    begin(rig, [service("dns", udp)], [slice("dns", ["10.128.0.1"], udpSlice)]);
+    await rig.clock.advance(1000);
+    const told = () => rig.logger.lines.filter((line) => line.includes("conntrack"));
+    assert.deepEqual(rig.journal.take().filter((entry) => entry.startsWith("reconciled")), [
+      "reconciled 0",
+    ]);
+    rig.sync.request();
+    await rig.clock.advance(1000);
+    assert.deepEqual(rig.journal.take().filter((entry) => entry.startsWith("reconciled")), []);
+    assert.deepEqual(told(), [
+      "v4 Finished reconciling conntrack entries ipFamily=IPv4 entriesDeleted=0",
+    ]);
+  }));
+
 Deno.test("FamilySync stays well when flows cannot be reconciled, and tries again", () =>
   withSync({}, async (rig) => {
     begin(rig, [service("dns", udp)], [slice("dns", ["10.128.0.1"], udpSlice)]);
@@ -234,14 +327,91 @@ Deno.test("FamilySync stays well when flows cannot be reconciled, and tries agai
     rig.conntrack.failWith(new Error("invalid argument"));
     await rig.clock.advance(1000);
     assert.ok(rig.logger.lines.some((line) => line.includes("reconcile conntrack")));
-    assert.ok(!rig.journal.entries.includes("failed"));
+    assert.ok(rig.logger.lines.every((line) => !line.includes("Sync failed")));
     rig.conntrack.failWith(undefined);
     await rig.clock.advance(30_000);
     assert.equal(rig.conntrack.flows.length, 0);
-    assert.deepEqual(
-      rig.writer.calls.map(({ kind }) => kind),
-      ["all", "some"],
-    );
+    assert.deepEqual(rig.writer.calls.map(({ kind }) => kind), ["all"]);
+  }));
+
+Deno.test("FamilySync writes other changes while flows are looked at", () =>
+  withSync({ intervals: { minMs: 0, retryMs: 30_000, maxMs: 3_600_000 } }, async (rig) => {
+    const services = [service("dns", udp), service("web", { clusterIP: "172.30.0.11" })];
+    rig.conntrack.duringListing = () => rig.clock.sleep(60_000);
+    staleDnsFlow(rig);
+    begin(rig, services, [slice("dns", ["10.128.0.1"], udpSlice)]);
+    await rig.clock.advance(0);
+    change(rig, [slice("web", ["10.128.0.2"])]);
+    await rig.clock.advance(0);
+    assert.ok(rules(rig).includes("test/web/TCP: 10.128.0.2"), rules(rig).join(", "));
+    assert.equal(rig.conntrack.flows.length, 1);
+    await rig.clock.advance(60_000);
+    assert.equal(rig.conntrack.flows.length, 0);
+  }));
+
+Deno.test("FamilySync looks at flows again that a failed sync held up", () =>
+  withSync({ intervals: { minMs: 0, retryMs: 1000, maxMs: 3_600_000 } }, async (rig) => {
+    begin(rig, [service("dns", udp)], []);
+    await rig.clock.advance(0);
+    staleDnsFlow(rig);
+    rig.conntrack.duringListing = () => rig.clock.sleep(50);
+    change(rig, [slice("dns", ["10.128.0.1"], udpSlice)]);
+    await rig.clock.advance(10);
+    rig.writer.during = () => rig.clock.sleep(100);
+    rig.writer.failure = new Error("no buffer space");
+    change(rig, [slice("dns", ["10.128.0.2"], udpSlice)]);
+    await rig.clock.advance(90);
+    assert.equal(rig.conntrack.flows.length, 1);
+    await rig.clock.advance(100);
+    assert.equal(rig.conntrack.flows.length, 0);
+  }));
+
+Deno.test("FamilySync lets the writer do its own work, after a first success and in its turn", () =>
+  withSync({ maintainMs: 5000 }, async (rig) => {
+    await rig.clock.advance(5000);
+    assert.equal(rig.writer.maintained, 0);
+    begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+    await rig.clock.advance(5000);
+    assert.equal(rig.writer.maintained, 1);
+    rig.writer.maintenanceFailure = new Error("busy");
+    await rig.clock.advance(5000);
+    assert.ok(rig.logger.lines.some((line) => line.includes("Cannot tidy up the rules")));
+    await rig.clock.advance(5000);
+    assert.equal(rig.writer.maintained, 3);
+    assert.deepEqual(rig.writer.calls.map(({ kind }) => kind), ["all"]);
+  }));
+
+Deno.test("FamilySync says nothing of the writer's own work that the end cut short", async () => {
+  const rig = syncRig({ maintainMs: 1000 });
+  const stop = new AbortController();
+  const loop = rig.sync.run(stop.signal);
+  begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+  rig.writer.maintain = () => {
+    stop.abort();
+    return Promise.reject(new Error("aborted"));
+  };
+  await rig.clock.advance(2000);
+  await loop;
+  assert.ok(rig.logger.lines.every((line) => line.startsWith("v")), rig.logger.lines.join("\n"));
+});
+
+Deno.test("FamilySync tells at level 2 how much each sync wrote", () =>
+  withSync({}, async (rig) => {
+    begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+    await rig.clock.advance(1000);
+    change(rig, [slice("web", ["10.128.0.2"])]);
+    await rig.clock.advance(1000);
+    assert.deepEqual(rig.logger.lines.filter((line) => line.includes("Wrote rules")), [
+      "v2 Wrote rules ipFamily=IPv4 full=true messages=1",
+      "v2 Wrote rules ipFamily=IPv4 full=false messages=1",
+    ]);
+  }));
+
+Deno.test("FamilySync never asks a writer that has nothing of its own to do", () =>
+  withSync({}, async (rig) => {
+    begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+    await rig.clock.advance(60_000);
+    assert.equal(rig.writer.maintained, 0);
   }));
 
 Deno.test("FamilySync stays well when a health check port cannot be opened", () =>
@@ -250,7 +420,7 @@ Deno.test("FamilySync stays well when a health check port cannot be opened", () 
     staleDnsFlow(rig);
     await rig.clock.advance(1000);
     assert.equal(rig.conntrack.flows.length, 0);
-    assert.ok(!rig.journal.entries.includes("failed"));
+    assert.ok(rig.logger.lines.every((line) => !line.includes("Sync failed")));
   }));
 
 Deno.test("an error in one family's sync never stops the other", () =>
@@ -266,6 +436,47 @@ Deno.test("an error in one family's sync never stops the other", () =>
         change(four, [slice("web", ["10.128.0.2"])]);
         await six.clock.advance(1000);
         assert.deepEqual(rules(four), ["test/web/TCP: 10.128.0.2"]);
-        assert.ok(six.journal.entries.includes("failed"));
+        assert.ok(six.logger.lines.some((line) => line.includes("Sync failed")));
       }),
   ));
+
+Deno.test("FamilySync goes on at once with what the writer left, and cuts flows only then", async () => {
+  await withSync({}, async (rig) => {
+    begin(rig, [service("web"), service("dns", { ...udp, clusterIP: "172.30.0.10" })]);
+    await rig.clock.advance(0);
+    staleDnsFlow(rig);
+    rig.writer.unfinished = new Set(["test/dns/UDP"]);
+    change(rig, [slice("web", ["10.0.0.1"]), slice("dns", ["10.0.0.2"], udpSlice)]);
+    await rig.clock.advance(1000);
+    const [left, rest] = rig.writer.calls.slice(-2).map((changes) =>
+      changes.kind === "some" ? [...changes.services].sort() : changes.kind
+    );
+    assert.deepEqual([left, rest], [["test/dns/UDP", "test/web/TCP"], ["test/dns/UDP"]]);
+    assert.equal(rig.conntrack.flows.length, 0);
+    assert.deepEqual(rules(rig), ["test/web/TCP: 10.0.0.1", "test/dns/UDP: 10.0.0.2"]);
+  });
+});
+
+Deno.test("FamilySync goes on at once with giants that the trackers have not weighed yet", async () => {
+  await withSync({}, async (rig) => {
+    const ports = Array.from({ length: 20 }, (_, i) => ({
+      name: `p${i}`,
+      protocol: "TCP" as const,
+      port: 1_000 + i,
+    }));
+    const names = ["a", "b", "c"];
+    const servicePorts = ports.map((port) => ({ ...port, nodePort: 0 }));
+    begin(
+      rig,
+      names.map((name, i) => service(name, { clusterIP: `172.30.0.${i}`, ports: servicePorts })),
+    );
+    await rig.clock.advance(0);
+    const addresses = Array.from({ length: 6_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
+    change(rig, names.map((name) => slice(name, addresses, { ports })));
+    await rig.clock.advance(1_000);
+    const served = [...rig.writer.rules.values()].filter(({ clusterEndpoints }) =>
+      clusterEndpoints.length === addresses.length
+    );
+    assert.equal(served.length, names.length * ports.length);
+  });
+});

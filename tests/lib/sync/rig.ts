@@ -41,6 +41,7 @@ export interface SyncRigOptions {
   readonly family?: IpFamily;
   readonly intervals?: RunIntervals;
   readonly fullSyncMs?: number;
+  readonly maintainMs?: number;
   readonly clock?: FakeClock;
   readonly failingHealthChecks?: boolean;
 }
@@ -100,6 +101,8 @@ export function syncRig(options: SyncRigOptions = {}): SyncRig {
       isComplete: () => rig.complete,
       intervals: options.intervals ?? intervals,
       ...(options.fullSyncMs !== undefined && { fullSyncMs: options.fullSyncMs }),
+      driftCheckMs: 2000,
+      ...(options.maintainMs !== undefined && { maintainMs: options.maintainMs }),
       ...journalSinks(journal, options.failingHealthChecks ?? false),
       logger,
       clock,
@@ -127,7 +130,6 @@ function journalSinks(journal: Journal, failingHealthChecks: boolean) {
       ended: (_family: IpFamily, { full }: { readonly full: boolean }) =>
         journal.add(`ended ${full ? "full" : "partial"}`),
       succeeded: () => journal.add("sync timestamp"),
-      failed: () => journal.add("failed"),
       programmed: (_family: IpFamily, seconds: number) => journal.add(`programmed ${seconds}`),
       counts: () => journal.add("counts"),
       reconciled: (_family: IpFamily, { removed }: { readonly removed: number }) =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { BoundedFrequencyRunner, type Gathering } from "../../../lib/sync/runner.ts";
+import { BoundedFrequencyRunner, type RunIntervals } from "../../../lib/sync/runner.ts";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { FakeClock } from "../../fakes/fake_clock.ts";
 
@@ -12,20 +12,13 @@ interface Rig {
   durationMs: number;
 }
 
-interface Times {
-  readonly minMs: number;
-  readonly retryMs: number;
-  readonly maxMs: number;
-  readonly gathering?: Gathering;
-}
-
 type Step =
   | { readonly request: number; readonly force?: never }
   | { readonly force: number }
   | { readonly fail: boolean; readonly force?: never }
   | { readonly advance: number; readonly runs: number; readonly force?: never };
 
-async function withRunner(times: Times, body: (rig: Rig) => Promise<void>): Promise<void> {
+async function withRunner(times: RunIntervals, body: (rig: Rig) => Promise<void>): Promise<void> {
   const clock = new FakeClock();
   const stop = new AbortController();
   const failures: number[] = [];
@@ -56,7 +49,12 @@ async function withRunner(times: Times, body: (rig: Rig) => Promise<void>): Prom
   }
 }
 
-const scenarios: readonly { name: string; times: Times; steps: readonly Step[] }[] = [
+const scenarios: readonly {
+  name: string;
+  times: RunIntervals;
+  durationMs?: number;
+  steps: readonly Step[];
+}[] = [
   {
     name: "runs at once, then not before the minimum interval, and by itself after the maximum",
     times: { minMs: 1000, retryMs: 5000, maxMs: 10_000 },
@@ -88,17 +86,17 @@ const scenarios: readonly { name: string; times: Times; steps: readonly Step[] }
       { request: 1 },
       { advance: 0, runs: 1 },
       { fail: false },
-      { advance: 1000, runs: 1 },
-      { advance: 4000, runs: 2 },
+      { advance: 999, runs: 1 },
+      { advance: 1, runs: 2 },
       { advance: 499, runs: 2 },
       { fail: true },
       { request: 1 },
       { advance: 500, runs: 2 },
       { advance: 1, runs: 3 },
       { fail: false },
-      { advance: 1000, runs: 3 },
+      { advance: 999, runs: 3 },
       { request: 1 },
-      { advance: 0, runs: 4 },
+      { advance: 1, runs: 4 },
       { advance: 4000, runs: 4 },
       { fail: true },
       { request: 1 },
@@ -127,9 +125,36 @@ const scenarios: readonly { name: string; times: Times; steps: readonly Step[] }
     ],
   },
   {
-    name: "retries no later than the maximum interval",
+    name: "retries after a second, then twice as long each time, up to the maximum interval",
     times: { minMs: 0, retryMs: 30_000, maxMs: 10_000 },
-    steps: [{ fail: true }, { request: 1 }, { advance: 0, runs: 1 }, { advance: 10_000, runs: 2 }],
+    steps: [
+      { fail: true },
+      { request: 1 },
+      { advance: 999, runs: 1 },
+      { advance: 1, runs: 2 },
+      { advance: 1999, runs: 2 },
+      { advance: 1, runs: 3 },
+      { advance: 4000, runs: 4 },
+      { advance: 8000, runs: 5 },
+      { advance: 9999, runs: 5 },
+      { advance: 1, runs: 6 },
+      { advance: 10_000, runs: 7 },
+    ],
+  },
+  {
+    name: "retries after a second again when a run in between went well",
+    times: { minMs: 0, retryMs: 30_000, maxMs: 100_000 },
+    steps: [
+      { fail: true },
+      { request: 1 },
+      { advance: 1000, runs: 2 },
+      { fail: false },
+      { advance: 2000, runs: 3 },
+      { fail: true },
+      { request: 1 },
+      { advance: 999, runs: 4 },
+      { advance: 1, runs: 5 },
+    ],
   },
   {
     name: "retries again and again while runs fail",
@@ -155,30 +180,110 @@ const scenarios: readonly { name: string; times: Times; steps: readonly Step[] }
     steps: [{ request: 50 }, { advance: 100, runs: 1 }],
   },
   {
-    name: "gathers requests until they are quiet",
+    name: "runs at once for whoever finds it idle, whatever it gathers",
     times: { minMs: 0, retryMs: 200, maxMs: 10_000, gathering: { quietMs: 2, mostMs: 10 } },
     steps: [
       { request: 1 },
-      { advance: 1, runs: 0 },
+      { advance: 0, runs: 1 },
       { request: 1 },
-      { advance: 1, runs: 0 },
+      { advance: 0, runs: 2 },
+      { advance: 1, runs: 2 },
+      { request: 1 },
+      { advance: 0, runs: 3 },
+    ],
+  },
+  {
+    name: "gathers what comes behind a run until it is quiet",
+    times: { minMs: 0, retryMs: 200, maxMs: 10_000, gathering: { quietMs: 2, mostMs: 10 } },
+    durationMs: 3,
+    steps: [
+      { request: 1 },
+      { advance: 2, runs: 1 },
+      { request: 1 },
       { advance: 1, runs: 1 },
-      { advance: 100, runs: 1 },
+      { request: 1 },
+      { advance: 1, runs: 1 },
+      { advance: 1, runs: 2 },
+      { advance: 100, runs: 2 },
     ],
   },
   {
     name: "gathers requests that never end for no longer than told",
     times: { minMs: 0, retryMs: 200, maxMs: 10_000, gathering: { quietMs: 4, mostMs: 10 } },
+    durationMs: 1,
     steps: [
       { request: 1 },
-      { advance: 3, runs: 0 },
+      { advance: 0, runs: 1 },
       { request: 1 },
-      { advance: 3, runs: 0 },
+      { advance: 3, runs: 1 },
       { request: 1 },
-      { advance: 3, runs: 0 },
+      { advance: 3, runs: 1 },
       { request: 1 },
-      { advance: 1, runs: 1 },
-      { advance: 100, runs: 1 },
+      { advance: 3, runs: 1 },
+      { request: 1 },
+      { advance: 1, runs: 2 },
+      { advance: 100, runs: 2 },
+    ],
+  },
+  {
+    name: "does not gather again what a rest has gathered",
+    times: { minMs: 50, retryMs: 200, maxMs: 10_000, gathering: { quietMs: 2, mostMs: 10 } },
+    steps: [
+      { request: 1 },
+      { advance: 10, runs: 1 },
+      { request: 1 },
+      { advance: 39, runs: 1 },
+      { advance: 1, runs: 2 },
+    ],
+  },
+  {
+    name: "rests in proportion to what a run took",
+    times: {
+      minMs: 0,
+      retryMs: 200,
+      maxMs: 10_000,
+      rest: { times: 2, leastMs: 1, mostMs: 100 },
+    },
+    durationMs: 20,
+    steps: [
+      { request: 1 },
+      { advance: 20, runs: 1 },
+      { request: 1 },
+      { advance: 39, runs: 1 },
+      { advance: 1, runs: 2 },
+    ],
+  },
+  {
+    name: "rests no longer than told",
+    times: {
+      minMs: 0,
+      retryMs: 200,
+      maxMs: 10_000,
+      rest: { times: 10, leastMs: 1, mostMs: 30 },
+    },
+    durationMs: 20,
+    steps: [
+      { request: 1 },
+      { advance: 20, runs: 1 },
+      { request: 1 },
+      { advance: 29, runs: 1 },
+      { advance: 1, runs: 2 },
+    ],
+  },
+  {
+    name: "rests for a while after the shortest run",
+    times: {
+      minMs: 0,
+      retryMs: 200,
+      maxMs: 10_000,
+      rest: { times: 10, leastMs: 5, mostMs: 30 },
+    },
+    steps: [
+      { request: 1 },
+      { advance: 0, runs: 1 },
+      { request: 1 },
+      { advance: 4, runs: 1 },
+      { advance: 1, runs: 2 },
     ],
   },
   {
@@ -187,12 +292,25 @@ const scenarios: readonly { name: string; times: Times; steps: readonly Step[] }
     steps: [{ advance: 500, runs: 1 }],
   },
   {
-    name: "is forced through the minimum interval and through gathering",
+    name: "is forced while it gathers",
+    times: { minMs: 0, retryMs: 200, maxMs: 9000, gathering: { quietMs: 5, mostMs: 10 } },
+    durationMs: 2,
+    steps: [
+      { request: 1 },
+      { advance: 1, runs: 1 },
+      { request: 1 },
+      { advance: 2, runs: 1 },
+      { force: 1 },
+      { advance: 0, runs: 2 },
+    ],
+  },
+  {
+    name: "is forced through the minimum interval",
     times: { minMs: 1000, retryMs: 200, maxMs: 9000, gathering: { quietMs: 5, mostMs: 10 } },
     steps: [
       { request: 1 },
-      { advance: 5, runs: 1 },
-      { advance: 1, runs: 1 },
+      { advance: 0, runs: 1 },
+      { advance: 6, runs: 1 },
       { force: 1 },
       { advance: 0, runs: 2 },
       { advance: 8999, runs: 2 },
@@ -201,9 +319,10 @@ const scenarios: readonly { name: string; times: Times; steps: readonly Step[] }
   },
 ];
 
-for (const { name, steps, times } of scenarios) {
+for (const { durationMs = 0, name, steps, times } of scenarios) {
   Deno.test(`BoundedFrequencyRunner ${name}`, () =>
     withRunner(times, async (rig) => {
+      rig.durationMs = durationMs;
       for (const [index, step] of steps.entries()) {
         if ("request" in step) { for (let i = 0; i < step.request; i++) rig.runner.request(); }
         if ("force" in step) rig.runner.force();
@@ -233,7 +352,8 @@ Deno.test("BoundedFrequencyRunner tells of a failure and when it tries again", (
     rig.failing = true;
     rig.runner.request();
     await rig.clock.advance(5000);
-    assert.deepEqual(rig.failures, [5000, 5000]);
+    await rig.clock.advance(2000);
+    assert.deepEqual(rig.failures, [1000, 2000, 4000, 5000]);
   }));
 
 Deno.test("BoundedFrequencyRunner refuses a maximum below the minimum interval", () => {

@@ -12,14 +12,12 @@ const none: FamilyEvents = {
 
 function metricsOf(events: readonly FamilyEvents[] = [none], partialSyncs = true) {
   const registry = new MetricsRegistry();
-  const failures: string[] = [];
   const metrics = new PromSyncMetrics({
     registry,
     events: () => events,
     partialSyncs,
-    onFailed: (family) => failures.push(family),
   });
-  return { registry, metrics, failures };
+  return { registry, metrics };
 }
 
 async function linesOf(registry: MetricsRegistry, name: string): Promise<readonly string[]> {
@@ -140,10 +138,4 @@ Deno.test("PromSyncMetrics has upstream's buckets for the time from cause to eff
     "300",
     "+Inf",
   ]);
-});
-
-Deno.test("PromSyncMetrics leaves the count of failures to the mode", () => {
-  const { failures, metrics } = metricsOf();
-  metrics.failed("IPv6");
-  assert.deepEqual(failures, ["IPv6"]);
 });

@@ -118,6 +118,52 @@ Deno.test("Claims: an external IP conflicts with a cluster IP, a load balancer a
   ]);
 });
 
+Deno.test("Claims: a cluster IP is its Service's, however old another is that names it", () => {
+  const thief = {
+    name: "thief",
+    createdMs: 1,
+    clusterIP: "172.30.0.2",
+    externalIPs: ["172.30.0.1"],
+    ingress: [{ ip: "172.30.0.1", ipMode: "VIP" as const }],
+  };
+  const victim = { name: "victim", createdMs: 2 };
+  const sentence =
+    "Service shop/thief: 172.30.0.1:80/TCP is not served for it, because it is the " +
+    "cluster IP of the Service shop/victim";
+  for (const order of [[thief, victim], [victim, thief]]) {
+    const cluster = new Cluster();
+    for (const changes of order) cluster.put(changes);
+    assert.deepEqual(cluster.sync().frontends, ["thief 172.30.0.2 0", "victim 172.30.0.1 0"]);
+    assert.deepEqual(cluster.messages(), [sentence]);
+  }
+  const cluster = new Cluster().put(thief);
+  assert.deepEqual(cluster.sync().frontends, ["thief 172.30.0.2 0 172.30.0.1 172.30.0.1"]);
+  const { frontends, changed } = cluster.put(victim).sync();
+  assert.deepEqual([frontends, changed], [
+    ["thief 172.30.0.2 0", "victim 172.30.0.1 0"],
+    ["thief", "victim"],
+  ]);
+  assert.deepEqual(cluster.messages(), [sentence]);
+  assert.deepEqual(cluster.remove("victim").sync().frontends, [
+    "thief 172.30.0.2 0 172.30.0.1 172.30.0.1",
+  ]);
+});
+
+Deno.test("Claims: one Service may name its own cluster IP as an external one", () => {
+  const cluster = new Cluster()
+    .put({ name: "own", createdMs: 2, externalIPs: ["172.30.0.1"] })
+    .put({ name: "old", createdMs: 1, clusterIP: "172.30.0.2", externalIPs: ["172.30.0.1"] });
+  assert.deepEqual(cluster.sync().frontends, [
+    "old 172.30.0.2 0",
+    "own 172.30.0.1 0 172.30.0.1",
+  ]);
+});
+
+Deno.test("Claims: of two Services with one cluster IP the older has it", () => {
+  const cluster = new Cluster().put({ name: "a", createdMs: 2 }).put({ name: "b", createdMs: 1 });
+  assert.deepEqual(cluster.sync().frontends, ["a  0", "b 172.30.0.1 0"]);
+});
+
 Deno.test("Claims: one Service may name an address twice", () => {
   const cluster = new Cluster().put({
     name: "a",

@@ -108,6 +108,37 @@ Deno.test("ClusterState: primary node ports serve nothing until the address is k
   assert.deepEqual(settingsOf(state, "IPv6").nodePortAddresses, { kind: "listed", addresses: [] });
 });
 
+Deno.test("ClusterState: where all addresses are listed, each that comes is a change of its family alone", () => {
+  const state = cluster({ listsAllAddresses: true });
+  state.setInterfaceAddresses(["127.0.0.1", "::1"]);
+  settle(state);
+  const told: IpFamily[] = [];
+  for (const [family, each] of state.families) each.onChange(() => told.push(family));
+  assert.equal(state.setInterfaceAddresses(["127.0.0.1", "::1", "fd00:192:168::1"]), true);
+  assert.deepEqual(told, ["IPv6"]);
+  assert.deepEqual(settingsOf(state, "IPv6").nodePortAddresses, {
+    kind: "all",
+    addresses: [
+      { ip: "::1", isLoopback: true },
+      { ip: "fd00:192:168::1", isLoopback: false },
+    ],
+  });
+});
+
+Deno.test("ClusterState: a slice or a Service of one family is no change of the other", () => {
+  const state = cluster();
+  state.applyServices({ kind: "replace", objects: [service()] });
+  const told: IpFamily[] = [];
+  for (const [family, each] of state.families) each.onChange(() => told.push(family));
+  const object = slice({ endpoints: [endpoint("10.128.0.1")] });
+  state.applyEndpointSlices({ kind: "changes", changes: [{ kind: "upsert", object }] });
+  state.applyServices({
+    kind: "changes",
+    changes: [{ kind: "upsert", object: service({ affinitySeconds: 10 }) }],
+  });
+  assert.deepEqual(told, ["IPv4", "IPv4"]);
+});
+
 Deno.test("ClusterState: a new interface address is a change of settings where it counts", () => {
   const state = cluster({ nodePortAddresses: ["192.168.0.0/16"] });
   state.setInterfaceAddresses(["192.168.1.1"]);
@@ -165,11 +196,45 @@ Deno.test("ClusterState drops what an opted-out namespace holds", () => {
   ]);
   const back = { kind: "upsert" as const, object: { ...shop, optedOut: false } };
   state.applyNamespaces({ kind: "changes", changes: [back] });
-  assert.equal(state.optedOutNamespaces.size, 0);
+  state.applyServices({ kind: "replace", objects: [service()] });
+  assert.deepEqual([...state.families.get("IPv4")?.take().snapshot.services.keys() ?? []], [
+    "shop/web:http/TCP",
+  ]);
 });
 
 Deno.test("ClusterState takes an override for the node's address", () => {
   const state = cluster({ nodeIPOverride: ["192.168.7.7"] });
   state.applyNodes({ kind: "replace", objects: [node()] });
   assert.deepEqual(state.nodeIPs.addresses, { IPv4: "192.168.7.7", IPv6: "::1" });
+});
+
+Deno.test("ClusterState tells only the family that a change concerns", () => {
+  const state = cluster();
+  const told: IpFamily[] = [];
+  for (const family of state.families.values()) family.onChange(() => told.push(family.family));
+  const since = () => told.splice(0).join(",");
+  const clusterIPs = ["172.30.0.1", "fd00:172:30::1"];
+  const object = service({ clusterIPs, ipFamilies: ["IPv4", "IPv6"] });
+  state.applyServices({ kind: "replace", objects: [object] });
+  assert.equal(since(), "IPv4,IPv6");
+  state.applyEndpointSlices({ kind: "replace", objects: [slice()] });
+  assert.equal(since(), "IPv4");
+  state.applyEndpointSlices({ kind: "replace", objects: [slice()] });
+  assert.equal(since(), "");
+  state.complete();
+  assert.equal(since(), "IPv4,IPv6");
+});
+
+Deno.test("ClusterState takes the host's own addresses for the node's while no Node tells any", () => {
+  const state = cluster({ nodePortAddresses: ["primary"] });
+  const all = ["192.168.5.5", "172.17.0.1", "fd00:192:168::5"];
+  assert.equal(state.setInterfaceAddresses(all, ["192.168.5.5", "fd00:192:168::5"]), true);
+  assert.deepEqual(state.nodeIPs.addresses, { IPv4: "192.168.5.5", IPv6: "fd00:192:168::5" });
+  assert.deepEqual(settingsOf(state).nodePortAddresses, {
+    kind: "listed",
+    addresses: ["192.168.5.5"],
+  });
+  state.applyNodes({ kind: "replace", objects: [node({ name: "node-b" }), node()] });
+  assert.deepEqual(state.nodeIPs.addresses, { IPv4: "192.168.1.1", IPv6: "::1" });
+  assert.equal(state.otherNodeName, "node-b");
 });

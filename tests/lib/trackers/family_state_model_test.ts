@@ -170,6 +170,7 @@ class Trial {
   #node: ModelNode;
   #optedOut = new Set<string>();
   #committed = new Map<string, ServicePort>();
+  #healthChecks: ReadonlyMap<string, string> = new Map();
   /** Keys that failed syncs may have changed. */
   readonly #uncertain = new Set<string>();
 
@@ -194,6 +195,16 @@ class Trial {
     else if (roll < 95 || (roll < 98 && this.#optedOut.size > 0)) this.#toggleNamespace();
   }
 
+  /** What was committed, with what was taken. */
+  #withHealthChecks({ healthChecks }: Taken): ReadonlyMap<string, string> {
+    const after = new Map(this.#healthChecks);
+    for (const [key, check] of healthChecks) {
+      if (check) after.set(key, `${key} ${check.port} ${check.localEndpoints}`);
+      else after.delete(key);
+    }
+    return after;
+  }
+
   /** Takes, compares with the model, and commits or fails. */
   sync(): void {
     const taken = this.#state.take();
@@ -201,10 +212,8 @@ class Trial {
     const actual = new Map(taken.snapshot.services);
     assert.deepEqual(sorted(actual), sorted(answer.ports));
     this.#checkChanges(taken, actual);
-    const checks = [...this.#state.healthChecks.values()].map((check) =>
-      `${check.namespace}/${check.name} ${check.port} ${check.localEndpoints}`
-    );
-    assert.deepEqual(checks.sort(), answer.healthChecks);
+    const healthChecks = this.#withHealthChecks(taken);
+    assert.deepEqual([...healthChecks.values()].sort(), answer.healthChecks);
     this.#checkCounts(actual);
     if (this.#dice.chance(4)) {
       this.#state.restore();
@@ -212,6 +221,7 @@ class Trial {
     } else {
       this.#state.commit();
       this.#committed = actual;
+      this.#healthChecks = healthChecks;
       this.#uncertain.clear();
     }
   }

@@ -283,6 +283,37 @@ Deno.test("FamilyState finds other endpoints local when its node has another nam
   assert.deepEqual(fixture.sync(), [web]);
 });
 
+Deno.test("FamilyState tells of health checks that came, changed or went, and of no others", () => {
+  const fixture = new Fixture();
+  const loadBalancer = (name: string, healthCheckNodePort: number) =>
+    service({
+      name,
+      clusterIPs: [`172.30.0.${healthCheckNodePort - 31_000}`],
+      type: "LoadBalancer",
+      externalTrafficPolicy: "Local",
+      healthCheckNodePort,
+    });
+  const told = () => {
+    const { healthChecks } = fixture.state.take();
+    fixture.state.commit();
+    return [...healthChecks].map(([key, check]) =>
+      `${key} ${check ? `${check.port} ${check.localEndpoints}` : "gone"}`
+    );
+  };
+  fixture.put(loadBalancer("web", 31_000), loadBalancer("api", 31_001));
+  assert.deepEqual(told(), ["shop/web 31000 0", "shop/api 31001 0"]);
+  fixture.putSlice(slice({ endpoints: [endpoint("10.128.0.1", { nodeName: "node-a" })] }));
+  assert.deepEqual(told(), ["shop/web 31000 1"]);
+  fixture.putSlice(slice({ endpoints: [endpoint("10.128.0.2", { nodeName: "node-a" })] }));
+  assert.deepEqual(told(), []);
+  fixture.put(loadBalancer("api", 31_002));
+  fixture.state.take();
+  fixture.state.restore();
+  fixture.remove("web");
+  assert.deepEqual(told(), ["shop/api 31002 0", "shop/web gone"]);
+  assert.deepEqual(told(), []);
+});
+
 Deno.test("FamilyState reports settings once for each change", () => {
   const fixture = shop();
   const changed = () => {
@@ -340,6 +371,61 @@ Deno.test("FamilyState says once that endpoints of a slice cannot be used, and u
   assert.deepEqual(fixture.notices.take().map(({ message }) => message), [
     'EndpointSlice shop/web-1: its endpoint "10.128.0.300" is no IPv4 address, so it is ignored',
   ]);
+});
+
+Deno.test("FamilyState looks at small Services first, and at giants one by one in turn", () => {
+  const fixture = new Fixture();
+  const ports = Array.from({ length: 100 }, (_, i) => ({
+    name: `p${i}`,
+    protocol: "TCP" as const,
+    port: 1000 + i,
+    nodePort: 0,
+  }));
+  const names = ["big-a", "big-b", "small"];
+  for (const [i, name] of names.entries()) {
+    fixture.put(service({
+      name,
+      clusterIP: `172.30.0.${i + 1}`,
+      ports: name === "small" ? ports.slice(0, 1) : ports,
+    }));
+  }
+  fixture.sync();
+  const addresses = (last: number) =>
+    Array.from({ length: 900 }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`)).concat(
+      endpoint(`10.9.9.${last}`),
+    );
+  const change = (name: string, last: number) =>
+    fixture.putSlice(slice({
+      name: `${name}-1`,
+      serviceName: name,
+      ports: ports.map((port) => ({ ...port })),
+      endpoints: addresses(last),
+    }));
+  const looked = () => {
+    const { changes, hasMore } = fixture.state.take();
+    fixture.state.commit();
+    return [[...new Set([...changes.services].map((key) => key.split(/[/:]/)[1]))], hasMore];
+  };
+  for (const name of names) change(name, 1);
+  assert.deepEqual(looked(), [["small", "big-a"], true]);
+  change("big-a", 2);
+  change("small", 2);
+  assert.deepEqual(looked(), [["small"], true]);
+  change("small", 3);
+  assert.deepEqual(looked(), [["small", "big-b"], true]);
+  assert.deepEqual(looked(), [["big-a"], false]);
+  assert.deepEqual(looked(), [[], false]);
+});
+
+Deno.test("FamilyState looks at a giant at once when its Service changed", () => {
+  const fixture = new Fixture();
+  const endpoints = Array.from({ length: 20_000 }, (_, i) => endpoint(`10.${i >> 8}.0.${i & 255}`));
+  for (const name of ["a", "b", "c", "d", "e", "f"]) {
+    fixture.put(service({ name, clusterIP: "", externalIPs: ["192.0.2.1"] }));
+    fixture.putSlice(slice({ name: `${name}-1`, serviceName: name, endpoints }));
+  }
+  const { hasMore } = fixture.state.take();
+  assert.equal(hasMore, false);
 });
 
 Deno.test("FamilyState holds 500 ports and 5,000 endpoints of one Service", () => {

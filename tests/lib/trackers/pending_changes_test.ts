@@ -2,17 +2,31 @@ import assert from "node:assert/strict";
 import { PendingChanges } from "../../../lib/trackers/pending_changes.ts";
 
 function summary(pending: PendingChanges) {
-  const { services, settings, conntrackCleanup, triggerTimesMs } = pending.take();
-  return { services: [...services].sort(), settings, conntrackCleanup, triggerTimesMs };
+  const { services, healthChecks, ...rest } = pending.take();
+  const { settings, conntrackCleanup, triggerTimesMs } = rest;
+  return {
+    services: [...services].sort(),
+    settings,
+    healthChecks: [...healthChecks].sort(),
+    conntrackCleanup,
+    triggerTimesMs,
+  };
 }
 
-const nothing = { services: [], settings: false, conntrackCleanup: false, triggerTimesMs: [] };
+const nothing = {
+  services: [],
+  settings: false,
+  healthChecks: [],
+  conntrackCleanup: false,
+  triggerTimesMs: [],
+};
 const cause = {};
 
 function filled(): PendingChanges {
   const pending = new PendingChanges();
   pending.addService("a");
   pending.addSettings();
+  pending.addHealthCheck("test/a");
   pending.addConntrackCleanup();
   pending.addTriggerTime(cause, 1);
   return pending;
@@ -21,6 +35,7 @@ function filled(): PendingChanges {
 const everything = {
   services: ["a"],
   settings: true,
+  healthChecks: ["test/a"],
   conntrackCleanup: true,
   triggerTimesMs: [1],
 };
@@ -32,15 +47,35 @@ Deno.test("PendingChanges gives nothing again after a commit", () => {
   assert.deepEqual(summary(pending), nothing);
 });
 
+Deno.test("PendingChanges gives again what a sync left unfinished, and cuts flows with it", () => {
+  const pending = filled();
+  pending.addService("b");
+  pending.take();
+  pending.addService("c");
+  pending.commit(new Set(["b"]));
+  assert.deepEqual(summary(pending), {
+    ...nothing,
+    services: ["b", "c"],
+    conntrackCleanup: true,
+  });
+  pending.commit();
+  pending.addService("b");
+  pending.take();
+  pending.commit(new Set(["b"]));
+  assert.deepEqual(summary(pending), { ...nothing, services: ["b"] });
+});
+
 Deno.test("PendingChanges gives everything again after a restore, with what came meanwhile", () => {
   const pending = filled();
   pending.take();
   pending.addService("b");
+  pending.addHealthCheck("test/b");
   pending.addTriggerTime(cause, 2);
   pending.restore();
   assert.deepEqual(summary(pending), {
     ...everything,
     services: ["a", "b"],
+    healthChecks: ["test/a", "test/b"],
     triggerTimesMs: [1, 2],
   });
 });

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import type { IpFamily } from "../../../lib/base/ip_family.ts";
 import type { Service } from "../../../lib/kube/objects.ts";
-import {
-  clusterIPOf,
-  readServiceRecord,
-  type ServiceRecord,
-} from "../../../lib/trackers/service_record.ts";
+import { readServiceRecord, type ServiceRecord } from "../../../lib/trackers/service_record.ts";
 import { service } from "./objects.ts";
 
 interface Read {
@@ -64,11 +60,9 @@ const clusterIPs: readonly (readonly [string, Partial<Service>, string, string])
 ];
 
 for (const [name, changes, ipv4, ipv6] of clusterIPs) {
-  Deno.test(`clusterIPOf(): ${name}`, () => {
-    assert.deepEqual(
-      [clusterIPOf(service(changes), "IPv4"), clusterIPOf(service(changes), "IPv6")],
-      [ipv4, ipv6],
-    );
+  Deno.test(`readServiceRecord() takes the family's cluster IP: ${name}`, () => {
+    const taken = (family: IpFamily) => read(changes, family).record?.spec.clusterIP ?? "";
+    assert.deepEqual([taken("IPv4"), taken("IPv6")], [ipv4, ipv6]);
   });
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Clock, systemClock as clock } from "../../../lib/base/clock.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
 import { RepeatedFailureLog } from "../../../lib/base/repeated_failure.ts";
 import type { ClientTiming } from "../../../lib/kube/client.ts";
 import type { ServiceCIDR } from "../../../lib/kube/objects.ts";
@@ -11,6 +11,7 @@ import {
 } from "../../../lib/watchers/exclusion.ts";
 import { ListWatch } from "../../../lib/watchers/list_watch.ts";
 import { FakeApiserver, type FakeObject, refusal } from "../../fakes/apiserver.ts";
+import { FakeClock } from "../../fakes/fake_clock.ts";
 import { CollectingLog, createTestClient, Follower } from "../../fakes/kube_client.ts";
 
 const resource = "servicecidrs";
@@ -19,13 +20,15 @@ interface Bench {
   readonly server: FakeApiserver;
   readonly follower: Follower<ServiceCIDR>;
   readonly log: CollectingLog;
+  readonly clock: FakeClock;
 }
 
 interface BenchOptions {
   readonly exclusion?: ExclusionFeed;
   readonly optional?: boolean;
   readonly timing?: Partial<ClientTiming>;
-  readonly clock?: Clock;
+  /** What the watch sees of the time. */
+  readonly seen?: (clock: FakeClock) => Clock;
   /** Before anything is asked. */
   readonly prepare?: (server: FakeApiserver) => void;
 }
@@ -37,11 +40,13 @@ async function withBench(
 ): Promise<void> {
   await using server = await FakeApiserver.start();
   options.prepare?.(server);
+  const clock = new FakeClock();
+  const seen = options.seen?.(clock) ?? clock;
   const { client, transport } = createTestClient({
     url: server.url,
     caCertificate: server.authority.certificate,
     timing: options.timing,
-    clock: options.clock,
+    clock: seen,
   });
   const log = new CollectingLog();
   const stop = new AbortController();
@@ -50,13 +55,13 @@ async function withBench(
     resource: serviceCIDRs,
     exclusion: options.exclusion,
     optional: options.optional,
-    clock: options.clock ?? clock,
+    clock: seen,
     log,
-    failures: new RepeatedFailureLog(log, options.clock ?? clock),
+    failures: new RepeatedFailureLog(log, seen),
   });
-  const follower = new Follower(watcher.watch(stop.signal));
+  const follower = new Follower(watcher.watch(stop.signal), clock);
   try {
-    await body({ server, follower, log });
+    await body({ server, follower, log, clock });
   } finally {
     stop.abort();
     await follower.done;
@@ -86,6 +91,8 @@ Deno.test("ListWatch lists from the server's cache once, then follows changes in
   });
 });
 
+const unreachable = /^error: The apiserver is not reachable/;
+
 /** Each row breaks the watch; afterwards a change made meanwhile must arrive. */
 const faults: readonly {
   readonly name: string;
@@ -94,6 +101,8 @@ const faults: readonly {
   readonly heal?: (server: FakeApiserver) => void;
   /** Lists in all; one where the watch could be resumed. */
   readonly lists: number;
+  /** The lines of the log; where not given, that the apiserver is not reachable. */
+  readonly says?: readonly RegExp[];
 }[] = [
   { name: "the server ends the watch", hurt: (server) => server.cutWatches(), lists: 1 },
   {
@@ -131,6 +140,7 @@ const faults: readonly {
       server.sendRaw(resource, `${JSON.stringify({ type: "ERROR", object: status })}\n`);
     },
     lists: 2,
+    says: [],
   },
   {
     name: "429 with Retry-After",
@@ -145,6 +155,7 @@ const faults: readonly {
       server.cutWatches();
     },
     lists: 1,
+    says: [unreachable, /Cannot follow a resource, .*later/],
   },
   {
     name: "500 for a while",
@@ -157,6 +168,7 @@ const faults: readonly {
       server.cutWatches();
     },
     lists: 1,
+    says: [unreachable, /Cannot follow a resource, .*oh/],
   },
   {
     name: "a proxy answers with a page",
@@ -174,6 +186,7 @@ const faults: readonly {
     name: "garbage in the stream",
     hurt: (server) => server.sendRaw(resource, "this is no event\n"),
     lists: 1,
+    says: [/Cannot follow a resource, .*SyntaxError/],
   },
   {
     name: "the connection falls silent and nobody answers on it",
@@ -205,13 +218,14 @@ const faults: readonly {
       server.put(resource, object("one"));
     },
     lists: 2,
+    says: [],
   },
 ];
 
-for (const { name, timing, hurt, heal, lists } of faults) {
+for (const { name, timing, hurt, heal, lists, says = [unreachable] } of faults) {
   Deno.test(`ListWatch goes on when ${name}`, async () => {
     const prepare = (server: FakeApiserver) => server.put(resource, object("one"));
-    await withBench({ prepare, timing }, async ({ server, follower }) => {
+    await withBench({ prepare, timing }, async ({ server, follower, log }) => {
       await follower.until("the first state", has(follower, "a/one"));
       await follower.until("the watch", () => server.openWatches.length === 1);
       await hurt(server);
@@ -219,29 +233,50 @@ for (const { name, timing, hurt, heal, lists } of faults) {
       heal?.(server);
       await follower.until("the change", has(follower, "a/late", "a/one"), 15_000);
       assert.equal(listsOf(server).length, lists);
+      const said = log.lines.join("\n");
+      assert.equal(log.lines.length, says.length, said);
+      for (const [i, line] of log.lines.entries()) assert.match(line, says[i]);
     });
   });
 }
 
 Deno.test("ListWatch says an outage once, and asks again within two seconds for as long as it lasts", async () => {
-  await withBench({}, async ({ server, follower, log }) => {
+  await withBench({}, async ({ server, follower, log, clock }) => {
     await follower.until("the first state", () => follower.batches.length === 1);
     await follower.until("the watch", () => server.openWatches.length === 1);
     await server.stop();
-    await clock.sleep(4_000);
+    for (let second = 0; second < 30; second++) await clock.advance(1_000);
     server.listen();
     const started = clock.monotonic();
     server.put(resource, object("late"));
     await follower.until("the change", has(follower, "a/late"));
     assert.ok(clock.monotonic() - started < 2_000);
-    assert.equal(log.lines.filter((line) => line.startsWith("error")).length, 1, log.lines.join());
+    const errors = log.lines.filter((line) => line.startsWith("error"));
+    assert.equal(errors.length, 1, log.lines.join());
+    assert.match(errors[0], /not reachable, going on with what is known/);
+  });
+});
+
+Deno.test("ListWatch does not claim to know anything before its first list", async () => {
+  const prepare = (server: FakeApiserver) => {
+    server.override = () => refusal({ code: 500, reason: "No", message: "no" });
+  };
+  await withBench({ prepare }, async ({ server, follower, log }) => {
+    await follower.until("the complaint", () => log.lines.length > 0);
+    assert.match(log.lines[0], /Cannot follow a resource, trying again/);
+    server.override = undefined;
+    await follower.until("the first state", () => follower.batches.length === 1);
   });
 });
 
 Deno.test("ListWatch does not care about a clock that jumps by a day, there and back", async () => {
   let aheadMs = 0;
-  const jumping: Clock = { ...clock, now: () => clock.now() + aheadMs };
-  await withBench({ clock: jumping }, async ({ server, follower, log }) => {
+  const seen = (clock: FakeClock): Clock => ({
+    now: () => clock.now() + aheadMs,
+    monotonic: () => clock.monotonic(),
+    sleep: (milliseconds, signal) => clock.sleep(milliseconds, signal),
+  });
+  await withBench({ seen }, async ({ server, follower, log }) => {
     await follower.until("the watch", () => server.openWatches.length === 1);
     for (const [i, jumpMs] of [86_400_000, -86_400_000, 0].entries()) {
       aheadMs = jumpMs;
@@ -253,6 +288,22 @@ Deno.test("ListWatch does not care about a clock that jumps by a day, there and 
     }
     assert.equal(listsOf(server).length, 1);
     assert.equal(log.lines.length, 1, log.lines.join("\n"));
+  });
+});
+
+Deno.test("ListWatch lists anew what cannot be read twice, and nothing older than it held", async () => {
+  const prepare = (server: FakeApiserver) => server.put(resource, object("one"));
+  await withBench({ prepare }, async ({ server, follower }) => {
+    await follower.until("the watch", () => server.openWatches.length === 1);
+    const held = server.version;
+    for (let times = 0; times < 2; times++) {
+      await follower.until("a watch", () => server.openWatches.length === 1);
+      server.sendRaw(resource, "this is no event\n");
+      await follower.until("its end", () => server.openWatches.length === 0);
+    }
+    await follower.until("a second list", () => listsOf(server).length === 2);
+    const versions = listsOf(server).map(({ query }) => query.get("resourceVersion"));
+    assert.deepEqual(versions, ["0", held]);
   });
 });
 
@@ -409,7 +460,10 @@ Deno.test("ListWatch takes many namespaces back with one list, and misses nothin
   const many = Array.from({ length: 100 }, (_, i) => `n-${String(i).padStart(3, "0")}`);
   const exclusion = new TestFeed(...many);
   const prepare = (server: FakeApiserver) => {
-    for (const namespace of ["a", ...many]) server.put(resource, object("one", namespace));
+    // One of them is empty.
+    for (const namespace of ["a", ...many.slice(0, 99)]) {
+      server.put(resource, object("one", namespace));
+    }
   };
   await withBench({ exclusion, prepare }, async ({ server, follower }) => {
     await follower.until("a alone", has(follower, "a/one"));
@@ -424,23 +478,27 @@ Deno.test("ListWatch takes many namespaces back with one list, and misses nothin
       return undefined;
     };
     exclusion.set("n-000");
-    await follower.until("all but n-000", () => follower.objects.size === 1 + 99 + 2);
+    await follower.until("all but n-000", () => follower.objects.size === 1 + 98 + 2);
     server.put(resource, object("late", "n-099"));
     await follower.until("a change in one of them", () => follower.objects.has("n-099/late"));
     assert.ok(!follower.objects.has("n-000/one"));
     assert.equal(listsOf(server).length, before + 1);
+    const empty = follower.batches.find((batch) =>
+      batch.kind === "replace" && batch.namespace === "n-099"
+    );
+    assert.deepEqual(empty, { kind: "replace", namespace: "n-099", objects: [] });
     assert.equal(follower.batches.filter((b) => b.kind === "replace" && !b.namespace).length, 1);
   });
 });
 
 Deno.test("ListWatch survives a set that flaps, with one watch in the end", async () => {
   const exclusion = new TestFeed();
-  await withBench({ exclusion, prepare: threeNamespaces }, async ({ server, follower }) => {
+  await withBench({ exclusion, prepare: threeNamespaces }, async ({ server, follower, clock }) => {
     await follower.until("the watch", () => server.openWatches.length === 1);
     for (let i = 0; i < 20; i++) {
       exclusion.set(...(i % 2 === 0 ? ["a", "b"] : ["b"]));
       server.put(resource, object(`flap-${i}`, "a"));
-      await clock.sleep(i % 5);
+      await clock.advance(i % 5);
     }
     exclusion.set("c");
     server.put(resource, object("last", "a"));

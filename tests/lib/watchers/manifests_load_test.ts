@@ -217,7 +217,7 @@ const breaches: readonly (readonly [string, object, string])[] = [
   [
     "a name that is a number",
     named(serviceObject, JSON.parse("1")),
-    "metadata.name must be a string",
+    "metadata.name must be a string; put it in quotes",
   ],
   [
     "a cluster IP that is none",
@@ -305,6 +305,21 @@ const breaches: readonly (readonly [string, object, string])[] = [
     { ...slice, ports: [{ port: 65536 }] },
     "ports[0].port must be between 0 and 65535",
   ],
+  [
+    "an endpoint port's name twice",
+    { ...slice, ports: [{ name: "a", port: 1 }, { name: "a", port: 2 }] },
+    'ports[1].name must be unique, but "a" is there twice',
+  ],
+  [
+    "a long port name",
+    spec({ ports: [{ port: 1, name: "a".repeat(64) }] }),
+    "spec.ports[0].name must be no more than 63 characters",
+  ],
+  [
+    "a Service name with a dot",
+    named(serviceObject, "a.b"),
+    'metadata.name must be lower-case letters, digits and "-", not "a.b"',
+  ],
   ["a pod CIDR that is none", {
     apiVersion: "v1",
     kind: "Node",
@@ -335,10 +350,12 @@ Deno.test("loadManifest() accepts names of the greatest length, FQDN slices and 
   const objects = [
     named(serviceObject, "a".repeat(63)),
     named({ ...slice, endpoints }, "b".repeat(253)),
+    named(slice, "web.b-1"),
+    { ...slice, ports: [{ name: "a".repeat(63), port: 1 }] },
     { ...slice, addressType: "FQDN", endpoints: [{ addresses: ["db.example"] }] },
   ];
   const text = objects.map((object) => JSON.stringify(object)).join("\n---\n");
-  assert.equal(namesIn(text, "a.yaml").length, 3);
+  assert.equal(namesIn(text, "a.yaml").length, 5);
 });
 
 Deno.test("loadManifest() tells at most twenty problems of a file", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Clock, systemClock } from "../../../lib/base/clock.ts";
+import { systemClock } from "../../../lib/base/clock.ts";
 import type { ServicePort } from "../../../lib/snapshot/snapshot.ts";
 import { ClusterState } from "../../../lib/trackers/cluster_state.ts";
 import { ManifestsSource } from "../../../lib/watchers/manifests.ts";
@@ -28,6 +28,7 @@ metadata:
 class Rig {
   readonly problems: string[] = [];
   readonly notices: string[] = [];
+  readonly reads: string[] = [];
   readonly directory: string;
   readonly #state = new ClusterState({
     families: ["IPv4"],
@@ -59,14 +60,18 @@ class Rig {
     Deno.renameSync(this.path(".new"), this.path(name));
   }
 
-  async start(path = this.directory, clock: Clock = systemClock): Promise<ManifestsSource> {
+  async start(
+    path: string | readonly string[] = this.directory,
+    { pollMs = 20 } = {},
+  ): Promise<ManifestsSource> {
     const source = await ManifestsSource.open({
-      path,
-      clock,
+      paths: [path].flat(),
+      clock: systemClock,
       onProblem: (problem) => this.problems.push(describeManifestProblem(problem)),
       onNotice: (message) => this.notices.push(message),
+      onReading: (path) => this.reads.push(path),
       debounceMs: 10,
-      pollMs: 20,
+      pollMs,
     });
     const { signal } = this.#abort;
     const feed = async () => {
@@ -172,35 +177,144 @@ withRig("ManifestsSource keeps what a file held while it is broken", async (rig)
   await rig.until(() => rig.services(), ["web 172.30.0.2"]);
 });
 
-withRig("ManifestsSource reads an empty file once more before it believes it", async (rig) => {
-  rig.write("a.yaml", serviceText("web", "172.30.0.1"));
-  const seen = new Set<string>();
-  let emptyReads = 0;
-  const sleep: Clock["sleep"] = (milliseconds, signal) => {
-    // The pause before the second look is four times the debounce.
-    if (milliseconds === 40) {
-      emptyReads++;
-      rig.write("a.yaml", serviceText("web", "172.30.0.2"));
+withRig("ManifestsSource has what 500 files hold that change at once", async (rig) => {
+  const ip = (i: number, version: number) => `172.30.${2 * version + (i >> 8)}.${i & 255}`;
+  const all = Array.from({ length: 500 }, (_, i) => i);
+  const write = (version: number) => {
+    for (const i of all) {
+      const change = i % 2 === 0 ? rig.write.bind(rig) : rig.rename.bind(rig);
+      change(`s${i}.yaml`, serviceText(`s${i}`, ip(i, version)));
     }
-    return systemClock.sleep(milliseconds, signal);
   };
-  await rig.start(rig.directory, { ...systemClock, sleep });
-  await rig.until(() => rig.services(), ["web 172.30.0.1"]);
-  rig.write("a.yaml", "");
-  await rig.until(() => {
-    seen.add(rig.services().join());
-    return rig.services();
-  }, ["web 172.30.0.2"]);
-  assert.deepEqual([...seen].filter((services) => services === ""), []);
-  assert.equal(emptyReads, 1);
+  const expected = (version: number) => all.map((i) => `s${i} ${ip(i, version)}`).sort();
+  write(1);
+  await rig.start(rig.directory, { pollMs: 3_600_000 });
+  await rig.until(() => rig.services(), expected(1));
+  for (const version of [2, 3]) {
+    write(version);
+    await rig.until(() => rig.services(), expected(version));
+  }
 });
 
-withRig("ManifestsSource believes a file that stays empty", async (rig) => {
+withRig("ManifestsSource takes an empty file for one that is being written", async (rig) => {
   rig.write("a.yaml", serviceText("web", "172.30.0.1"));
   await rig.start();
   await rig.until(() => rig.services(), ["web 172.30.0.1"]);
-  rig.write("a.yaml", "");
+  for (const empty of ["", " \n\t\n"]) {
+    rig.problems.length = 0;
+    rig.write("a.yaml", empty);
+    await rig.until(() => rig.problems.length > 0, true);
+    assert.deepEqual(rig.problems, [
+      `Cannot use manifest "${
+        rig.path("a.yaml")
+      }": it is empty; to have nothing from it, remove it or write "{apiVersion: v1, kind: List, items: []}"`,
+    ]);
+    assert.deepEqual(rig.services(), ["web 172.30.0.1"]);
+  }
+  rig.write("a.yaml", "{apiVersion: v1, kind: List, items: []}");
   await rig.until(() => rig.services(), []);
+  rig.write("a.yaml", serviceText("web", "172.30.0.2"));
+  await rig.until(() => rig.services(), ["web 172.30.0.2"]);
+  rig.write("a.yaml", "");
+  Deno.removeSync(rig.path("a.yaml"));
+  await rig.until(() => rig.services(), []);
+});
+
+withRig("ManifestsSource says nothing of a file that was empty for a moment", async (rig) => {
+  rig.write("a.yaml", serviceText("web", "172.30.0.1"));
+  await rig.start(rig.directory, { pollMs: 400 });
+  await rig.until(() => rig.services(), ["web 172.30.0.1"]);
+  const seen = new Set<string>();
+  rig.write("a.yaml", "");
+  const ask = () => {
+    seen.add(rig.services().join());
+    return rig.reads.filter((path) => path === rig.path("a.yaml")).length;
+  };
+  await rig.until(() => ask() >= 2, true);
+  rig.write("a.yaml", serviceText("web", "172.30.0.2"));
+  await rig.until(() => {
+    ask();
+    return rig.services();
+  }, ["web 172.30.0.2"]);
+  assert.deepEqual([...seen].filter((services) => services === ""), []);
+  assert.deepEqual(rig.problems, []);
+});
+
+withRig("ManifestsSource says at the start which file is empty", async (rig) => {
+  rig.write("a.yaml", "\n");
+  rig.write("b.yaml", serviceText("web", "172.30.0.1"));
+  const source = await rig.start();
+  assert.deepEqual([rig.problems.length, source.files], [1, { all: 2, broken: 1 }]);
+  assert.match(rig.problems[0], /a\.yaml": it is empty; /);
+  await rig.until(() => rig.services(), ["web 172.30.0.1"]);
+});
+
+withRig("ManifestsSource names a link to nothing and has all other files", async (rig) => {
+  Deno.symlinkSync("elsewhere.yaml", rig.path("a.yaml"));
+  rig.write("b.yaml", serviceText("web", "172.30.0.1"));
+  await rig.start();
+  await rig.until(() => rig.services(), ["web 172.30.0.1"]);
+  rig.write("c.yaml", serviceText("api", "172.30.0.2"));
+  await rig.until(() => rig.services(), ["api 172.30.0.2", "web 172.30.0.1"]);
+  const sentence = `Cannot use manifest "${
+    rig.path("a.yaml")
+  }": it is a link to "elsewhere.yaml", which is not there`;
+  assert.deepEqual([...new Set(rig.problems)], [sentence]);
+  Deno.symlinkSync("nothing", rig.path("d.yaml"));
+  await rig.until(() => rig.problems.length, 2);
+  assert.equal(
+    rig.problems[1],
+    `Cannot use manifest "${rig.path("d.yaml")}": it is a link to "nothing", which is not there`,
+  );
+  rig.write("elsewhere.yaml", serviceText("db", "172.30.0.3"));
+  Deno.removeSync(rig.path("b.yaml"));
+  await rig.until(() => rig.services(), ["api 172.30.0.2", "db 172.30.0.3"]);
+});
+
+withRig("ManifestsSource follows a directory that another took the place of", async (rig) => {
+  const at = (name: string) => rig.path(name);
+  for (const [name, last] of [["one", 1], ["two", 2]] as const) {
+    Deno.mkdirSync(at(name));
+    rig.write(`${name}/a.yaml`, serviceText("web", `172.30.0.${last}`));
+  }
+  Deno.symlinkSync("one", at("current"));
+  await rig.start(at("current"));
+  await rig.until(() => rig.services(), ["web 172.30.0.1"]);
+  Deno.symlinkSync("two", at("next"));
+  Deno.renameSync(at("next"), at("current"));
+  await rig.until(() => rig.services(), ["web 172.30.0.2"]);
+  rig.write("two/a.yaml", serviceText("web", "172.30.0.3"));
+  await rig.until(() => rig.services(), ["web 172.30.0.3"]);
+});
+
+withRig("ManifestsSource keeps everything while its directory is away", async (rig) => {
+  const [here, away] = [rig.path("here"), rig.path("away")];
+  Deno.mkdirSync(here);
+  rig.write("here/a.yaml", serviceText("web", "172.30.0.1"));
+  await rig.start(here);
+  await rig.until(() => rig.services(), ["web 172.30.0.1"]);
+  Deno.renameSync(here, away);
+  await rig.until(() => rig.problems.length > 0, true);
+  assert.match(rig.problems[0], /Cannot use manifest ".*\/here": .*no such file or directory/);
+  assert.deepEqual(rig.services(), ["web 172.30.0.1"]);
+  Deno.renameSync(away, here);
+  rig.write("here/a.yaml", serviceText("web", "172.30.0.2"));
+  await rig.until(() => rig.services(), ["web 172.30.0.2"]);
+});
+
+withRig("ManifestsSource takes several paths", async (rig) => {
+  for (const name of ["one", "two"]) Deno.mkdirSync(rig.path(name));
+  rig.write("one/a.yaml", serviceText("web", "172.30.0.1"));
+  rig.write("two/b.yaml", serviceText("api", "172.30.0.2"));
+  rig.write("c.yaml", serviceText("db", "172.30.0.3"));
+  const paths = ["one", "c.yaml", "two", "c.yaml"].map((name) => rig.path(name));
+  const source = await rig.start(paths);
+  assert.deepEqual(source.files, { all: 3, broken: 0 });
+  await rig.until(() => rig.services(), ["api 172.30.0.2", "db 172.30.0.3", "web 172.30.0.1"]);
+  rig.write("two/b.yaml", serviceText("api", "172.30.0.4"));
+  rig.write("c.yaml", serviceText("db", "172.30.0.5"));
+  Deno.removeSync(rig.path("one/a.yaml"));
+  await rig.until(() => rig.services(), ["api 172.30.0.4", "db 172.30.0.5"]);
 });
 
 withRig(
@@ -221,6 +335,29 @@ withRig(
   },
 );
 
+withRig("ManifestsSource says once which Services are left out, and why", async (rig) => {
+  const chart = serviceText("web", "172.30.0.1").replace("  clusterIP: 172.30.0.1\n", "");
+  rig.write("a.yaml", chart + serviceText("api", "172.30.0.2"));
+  await rig.start();
+  await rig.until(() => rig.services(), ["api 172.30.0.2"]);
+  const without = "1 without spec.clusterIP, which an apiserver would give and a file has to hold";
+  assert.deepEqual(rig.notices, [`Left out 1 Service: ${without} (shop/web)`]);
+  rig.write("a.yaml", chart + serviceText("api", "172.30.0.3"));
+  await rig.until(() => rig.services(), ["api 172.30.0.3"]);
+  rig.write("namespace.yaml", optedOut);
+  await rig.until(() => rig.services(), []);
+  assert.deepEqual(rig.notices.slice(1), [
+    "Left out 2 Services: 2 in a namespace that is opted out (shop/api, shop/web)",
+  ]);
+  Deno.removeSync(rig.path("namespace.yaml"));
+  await rig.until(() => rig.services(), ["api 172.30.0.3"]);
+  rig.write("a.yaml", serviceText("web", "172.30.0.1"));
+  await rig.until(() => rig.services(), ["web 172.30.0.1"]);
+  rig.write("b.yaml", chart.replace("web", "db"));
+  await rig.until(() => rig.notices.length, 3);
+  assert.equal(rig.notices[2], `Left out 1 Service: ${without} (shop/db)`);
+});
+
 withRig(
   "ManifestsSource leaves out what an opted-out namespace holds, until it comes back",
   async (rig) => {
@@ -239,7 +376,7 @@ withRig(
 
 Deno.test("ManifestsSource refuses a path that is not there", async () => {
   const open = ManifestsSource.open({
-    path: "/nonexistent/manifests.yaml",
+    paths: ["/nonexistent/manifests.yaml"],
     clock: systemClock,
     onProblem: () => {},
     onNotice: () => {},
@@ -255,7 +392,7 @@ withRig(
     const end = new AbortController();
     let passed = 0;
     const source = await ManifestsSource.open({
-      path: rig.directory,
+      paths: [rig.directory],
       clock: {
         ...systemClock,
         // Each look at it is long after the last one.

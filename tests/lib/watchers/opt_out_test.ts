@@ -39,7 +39,7 @@ const comesBack = (name: string): WatchBatch<Namespace> => ({
   changes: [{ kind: "delete", namespace: "", name }],
 });
 
-function start() {
+function start({ random = 0 } = {}) {
   const clock = new FakeClock();
   const namespaces = new HandFed();
   const seen = { namespaces: -1, filteredLocally: -1 };
@@ -47,7 +47,7 @@ function start() {
     namespaces,
     clock,
     delayMs: 1_000,
-    random: () => 0,
+    random: () => random,
     metrics: {
       namespaces: { set: (value) => seen.namespaces = value },
       filteredLocally: { set: (value) => seen.filteredLocally = value },
@@ -109,4 +109,43 @@ Deno.test("OptOutFeed says nothing of a change that was taken back meanwhile", a
   await clock.advance(2_000);
   await settle();
   assert.equal(feed.current, before);
+});
+
+Deno.test("OptOutFeed lets a namespace in that came back while its watch was lost", async () => {
+  const { clock, feed, namespaces, signal, seen } = start();
+  namespaces.give({ kind: "replace", objects: [optedOut("a"), optedOut("b")] });
+  await feed.ready(signal);
+  namespaces.give({ kind: "replace", objects: [optedOut("b"), optedOut("c")] });
+  await settle();
+  await clock.advance(1_000);
+  await settle();
+  assert.deepEqual(feed.current.all, ["b", "c"]);
+  assert.equal(seen.namespaces, 2);
+});
+
+Deno.test("OptOutFeed goes by the label, whatever a watch says besides", async () => {
+  const { clock, feed, namespaces, signal } = start();
+  const served = { ...optedOut("served"), optedOut: false };
+  namespaces.give({ kind: "replace", objects: [optedOut("a"), served] });
+  await feed.ready(signal);
+  assert.deepEqual(feed.current.all, ["a"]);
+  const object = { ...optedOut("a"), optedOut: false };
+  namespaces.give({ kind: "changes", changes: [{ kind: "upsert", object }] });
+  await settle();
+  await clock.advance(1_000);
+  await settle();
+  assert.deepEqual(feed.current.all, []);
+});
+
+Deno.test("OptOutFeed takes up to half of its time again, other on each node", async () => {
+  const { clock, feed, namespaces, signal } = start({ random: 0.8 });
+  namespaces.give({ kind: "replace", objects: [] });
+  await feed.ready(signal);
+  namespaces.give(goesOut("a"));
+  await settle();
+  await clock.advance(1_399);
+  assert.deepEqual(feed.current.all, []);
+  await clock.advance(1);
+  await settle();
+  assert.deepEqual(feed.current.all, ["a"]);
 });

@@ -55,6 +55,20 @@ const variants: readonly { readonly name: string; readonly fields: readonly Fiel
     fields: [[99, 1], [100, "text"], ...whole, [101, [[1, 7]]]],
   },
   {
+    name: "a condition that it does not know",
+    fields: [
+      meta,
+      [2, [
+        [1, "10.128.0.1"],
+        [2, [[4, [[1, 7]]], [1, 0], [3, 1], [5, 1]]],
+        [6, "node-1"],
+        [8, [[1, [[1, "zone-a"]]], [2, [[1, "node-1"]]]]],
+      ]],
+      port,
+      [4, "IPv4"],
+    ],
+  },
+  {
     name: "a label whose value stands before its key",
     fields: [
       [1, [[1, "web-abcde"], [3, "shop"], [6, "4711"], [11, [

@@ -71,3 +71,34 @@ Deno.test("FrameSplitter refuses a frame of absurd length", () => {
   const splitter = new FrameSplitter();
   assert.throws(() => [...splitter.push(Uint8Array.of(0x7f, 0, 0, 0))], MalformedMessageError);
 });
+
+const mostBytes = 64 * 1024 * 1024;
+
+/** The number as the next bytes have it. */
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [value & 0x7f | 0x80, ...varint(value >>> 7)];
+}
+
+Deno.test("a frame and an item of 64 MiB are waited for, larger ones refused", () => {
+  const listHead = [0x6b, 0x38, 0x73, 0x00, 0x12, ...varint(2 ** 31 - 1), 0x12];
+  for (const [length, isRefused] of [[mostBytes, false], [mostBytes + 1, true]] as const) {
+    const frame = Uint8Array.of(
+      length >> 24,
+      length >> 16 & 0xff,
+      length >> 8 & 0xff,
+      length & 0xff,
+    );
+    const item = Uint8Array.of(...listHead, ...varint(length));
+    const frames = () => [...new FrameSplitter().push(frame)];
+    const items = () => [...new ListSplitter(new TextCache()).push(item)];
+    for (const read of [frames, items]) {
+      if (isRefused) assert.throws(read, MalformedMessageError);
+      else assert.deepEqual(read(), []);
+    }
+  }
+});
+
+Deno.test("ListSplitter refuses numbers that never end", () => {
+  const endless = Uint8Array.of(0x6b, 0x38, 0x73, 0x00, ...Array<number>(11).fill(0xff));
+  assert.throws(() => [...new ListSplitter(new TextCache()).push(endless)], /more than ten bytes/);
+});

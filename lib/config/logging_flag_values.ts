@@ -1,4 +1,4 @@
-/** Kinds of values that only flags of the configuration take. */
+/** Kinds of values that only flags of the log take. */
 import { level } from "../base/flag_values.ts";
 import type { FlagType } from "../base/flags.ts";
 import type { VerbosityPattern } from "./internal.ts";
