@@ -52,6 +52,8 @@ export interface Operand {
   readonly optional?: boolean;
   readonly repeated?: boolean;
   readonly completion?: Completion;
+  /** Words that the command itself can offer while somebody types, such as names in a cluster. */
+  offer?(context: CommandContext): Promise<readonly string[]>;
 }
 
 export interface Example {
@@ -85,4 +87,10 @@ export interface CommandEntry {
 export interface CommandGroup {
   readonly word: string;
   readonly summary: string;
+}
+
+/** The commands there are; a group holds those that begin with its word. */
+export interface CommandTree {
+  readonly entries: readonly CommandEntry[];
+  readonly groups: readonly CommandGroup[];
 }

@@ -1,5 +1,5 @@
 /** Every command there is, in the order of the overview. Each is loaded when it is asked for. */
-import type { CommandTree } from "./dispatch.ts";
+import type { CommandTree } from "./command.ts";
 
 export const commandTree: CommandTree = {
   entries: [
@@ -13,6 +13,11 @@ export const commandTree: CommandTree = {
         ]);
         return runCommand(startProxy);
       },
+    },
+    {
+      words: ["cleanup"],
+      summary: "remove what a proxy mode left on this node, and nothing else",
+      load: async () => (await import("./cleanup.ts")).cleanupCommand,
     },
     {
       words: ["config", "convert"],
@@ -36,7 +41,7 @@ export const commandTree: CommandTree = {
     },
     {
       words: ["namespaces", "opt-out"],
-      summary: "stop serving the Services of namespaces, and even watching them",
+      summary: "stop serving and watching the Services of namespaces",
       load: async () => (await import("./namespaces/opt_out.ts")).optOutCommand,
     },
     {
@@ -52,19 +57,7 @@ export const commandTree: CommandTree = {
     {
       words: ["completion"],
       summary: "print a completion script for bash, fish or zsh",
-      load: async () => (await import("./completion.ts")).completionCommand(() => commandTree),
-    },
-  ],
-  hidden: [
-    {
-      words: ["__complete", "opt-out"],
-      summary: "namespaces that opt-out can name",
-      load: async () => (await import("./namespaces/offer.ts")).optOutOffer,
-    },
-    {
-      words: ["__complete", "opt-in"],
-      summary: "namespaces that opt-in can name",
-      load: async () => (await import("./namespaces/offer.ts")).optInOffer,
+      load: async () => (await import("./completion.ts")).completionCommand,
     },
   ],
   groups: [

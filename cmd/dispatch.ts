@@ -1,36 +1,18 @@
 /** From a command line to a command and its exit code. */
 import { describeError, describeStack, UsageError } from "../lib/base/errors.ts";
-import { scanFlags, type ScannedFlags } from "../lib/base/flag_scan.ts";
-import type { Flag } from "../lib/base/flags.ts";
-import { Klog } from "../lib/base/klog.ts";
+import { scanFlags } from "../lib/base/flag_scan.ts";
 import { didYouMean } from "../lib/base/nearest_name.ts";
-import type {
-  CommandContext,
-  CommandEntry,
-  CommandGroup,
-  Operand,
-  Surroundings,
-} from "./command.ts";
-import {
-  globalFlags,
-  helpFlag,
-  loggingFormatFlag,
-  verbosityFlag,
-  versionFlag,
-} from "./global_flags.ts";
+import type { CommandEntry, CommandGroup, CommandTree, Operand, Surroundings } from "./command.ts";
+import { contextOf, lastText, verbosityOf } from "./context.ts";
+import { helpFlag, versionFlag, withGlobalFlags } from "./global_flags.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
 import { styleFor } from "./style.ts";
 import { printVersion } from "./version.ts";
 
-const done = 0, failed = 1, wrongUsage = 2;
+/** The first argument of a shell that asks what can stand next. */
+const completeWord = "__complete";
 
-/** The commands there are; a group holds those that begin with its word. */
-export interface CommandTree {
-  readonly entries: readonly CommandEntry[];
-  readonly groups: readonly CommandGroup[];
-  /** Commands for programs, such as shells: no help lists them, and no misspelling means them. */
-  readonly hidden?: readonly CommandEntry[];
-}
+const done = 0, failed = 1, wrongUsage = 2;
 
 /**
  * Runs what the arguments ask for and resolves to the exit code; every failure is told on stderr in
@@ -47,6 +29,13 @@ export async function dispatch(
   if (isHelpRequest(args) || first === undefined && stdout.isTerminal) {
     stdout.write(overview(tree.entries, tree.groups, styleFor(stdout, env)));
     return done;
+  }
+  if (first === completeWord) {
+    return await (await import("./completion/complete.ts")).complete(
+      args.slice(1),
+      tree,
+      surroundings,
+    );
   }
   if (first === "help") return await help(args.slice(1), tree, surroundings);
   const bare = first === undefined || first === "" || first.startsWith("-");
@@ -73,8 +62,7 @@ export async function dispatch(
 
 /** The command whose words the arguments begin with. */
 function entryOf(args: readonly string[], tree: CommandTree): CommandEntry | undefined {
-  return [...tree.entries, ...tree.hidden ?? []]
-    .find(({ words }) => words.every((word, index) => args[index] === word));
+  return tree.entries.find(({ words }) => words.every((word, index) => args[index] === word));
 }
 
 function membersOf(group: CommandGroup, tree: CommandTree): readonly CommandEntry[] {
@@ -121,7 +109,7 @@ async function runEntry(
   const command = await entry.load();
   let verbosity = 0;
   try {
-    const scanned = scanFlags(args, withGlobal(command.flags));
+    const scanned = scanFlags(args, withGlobalFlags(command.flags));
     if (lastText(scanned, helpFlag) === "true") {
       stdout.write(commandHelp(entry, command, styleFor(stdout, env)));
       return done;
@@ -129,21 +117,13 @@ async function runEntry(
     const operands = scanned.operands.filter((operand) => operand !== "");
     checkOperands(command.operands, operands);
     if (printVersion(lastText(scanned, versionFlag) ?? "false", stdout)) return done;
-    verbosity = Number(lastText(scanned, verbosityFlag) ?? 0);
-    return await command.run(contextOf({ ...scanned, operands }, verbosity, surroundings));
+    verbosity = verbosityOf(scanned);
+    return await command.run(contextOf({ ...scanned, operands }, surroundings));
   } catch (error) {
     stderr.write(`Error: ${describeError(error)}\n`);
     if (verbosity >= 6) stderr.write(`${describeStack(error)}\n`);
     return error instanceof UsageError ? command.usageExitCode ?? wrongUsage : failed;
   }
-}
-
-function withGlobal(own: readonly Flag[]): readonly Flag[] {
-  return [...own, ...globalFlags.filter(({ name }) => !own.some((flag) => flag.name === name))];
-}
-
-function lastText(scanned: ScannedFlags, flag: Flag): string | undefined {
-  return scanned.given.get(flag.name)?.at(-1);
 }
 
 function checkOperands(wanted: readonly Operand[], given: readonly string[]): void {
@@ -156,34 +136,4 @@ function checkOperands(wanted: readonly Operand[], given: readonly string[]): vo
       `Unexpected argument "${given[wanted.length]}"; a command stands before its flags`,
     );
   }
-}
-
-/** Getters, because asking for the signal changes what Ctrl-C does. */
-function contextOf(
-  scanned: ScannedFlags,
-  verbosity: number,
-  surroundings: Surroundings,
-): CommandContext {
-  const { stdin, stdout, stderr, pid, env } = surroundings;
-  return {
-    stdin,
-    stdout,
-    stderr,
-    pid,
-    env,
-    get signal() {
-      return surroundings.signal;
-    },
-    arguments: {
-      get: (flag) => flag.value(scanned.given.get(flag.name) ?? []),
-      has: (flag) => scanned.given.has(flag.name),
-      ...scanned,
-    },
-    logger: new Klog({
-      format: lastText(scanned, loggingFormatFlag) === "json" ? "json" : "text",
-      verbosity,
-      pid,
-      write: (line) => stderr.write(line),
-    }),
-  };
 }

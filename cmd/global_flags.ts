@@ -1,6 +1,6 @@
 /** Flags of every command but `run`, whose own have the same names and more. */
 import { boolean, level, oneOf, version } from "../lib/base/flag_values.ts";
-import { defineFlag } from "../lib/base/flags.ts";
+import { defineFlag, type Flag } from "../lib/base/flags.ts";
 
 export const helpFlag = defineFlag({
   name: "help",
@@ -34,6 +34,11 @@ export const versionFlag = defineFlag({
 
 /** What they have in common: the last lines of every help. */
 export const globalFlags = [helpFlag, loggingFormatFlag, verbosityFlag, versionFlag] as const;
+
+/** A command's own flags, and those of every command that it does not have itself. */
+export function withGlobalFlags(own: readonly Flag[]): readonly Flag[] {
+  return [...own, ...globalFlags.filter(({ name }) => !own.some((flag) => flag.name === name))];
+}
 
 /** For commands that can answer programs: `-o json`. */
 export const outputFlag = defineFlag({

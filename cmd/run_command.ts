@@ -24,7 +24,7 @@ export function runCommand(startProxy: StartProxy): Command {
   return {
     description:
       "Upstream's flags are accepted as upstream accepts them. With --config the files " +
-      "are the configuration, and flags that have a field in it count for nothing.",
+      "are the configuration, and flags that have a field in it are ignored.",
     operands: [],
     flags: runFlags.toSorted((left, right) =>
       flagGroups.findIndex((group) => group === left.heading) -
@@ -69,7 +69,6 @@ async function runWith(startProxy: StartProxy, context: CommandContext): Promise
     if (options.writeConfig) {
       return await writeConfig(options.configuration, options.writeConfig, { klog, stdout });
     }
-    if (options.cleanup) throw new Error("Cannot clean up: this build has no cleanup yet");
     return await startProxy(options, {
       stdin,
       stdout,

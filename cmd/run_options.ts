@@ -2,6 +2,7 @@
  * From the command line of `run` to everything the proxy starts with. What upstream takes from flags
  * and what from files, and in which order, is decided here and nowhere else.
  */
+import type { ReadFile } from "../lib/base/files_watch.ts";
 import { kubernetesVersion } from "../lib/base/version.ts";
 import type { ConfigVersion, Source } from "../lib/config/documents.ts";
 import { type FeatureGates, resolveGates } from "../lib/config/feature_gates.ts";
@@ -23,11 +24,11 @@ export interface RunOptions {
   /** Whether nobody chose the mode; it is the default then. */
   readonly modeIsDefault: boolean;
   /** The files that the configuration was read from, to be watched. Empty: it came from flags. */
-  readonly configFiles: readonly string[];
+  readonly configFiles: readonly ReadFile[];
   /** The apiserver's address, whatever the kubeconfig says; empty where nothing was said. */
   readonly master: string;
   /** Where objects come from instead of an apiserver; empty for an apiserver. */
-  readonly manifests: string;
+  readonly manifests: readonly string[];
   readonly once: boolean;
   readonly dryRun: boolean;
   readonly initOnly: boolean;
@@ -64,8 +65,8 @@ export async function readRunOptions(args: Arguments): Promise<RunOptions> {
   const paths = args.get(program.configFlag).filter((path) => path !== "");
   const sources = await readSources(paths);
   const chosen = paths.length > 0 ? fromFiles(sources, args) : fromFlags(args);
-  const manifests = args.get(program.manifestsFlag);
-  const defaultMode = manifests === "" ? "iptables" : "nftables";
+  const manifests = args.get(program.manifestsFlag).filter((path) => path !== "");
+  const defaultMode = manifests.length === 0 ? "iptables" : "nftables";
   const configuration = applyPlatformDefaults(chosen.configuration, defaultMode);
   const checked = validate(configuration, chosen.version, args);
   const path = args.get(program.writeConfigToFlag);
@@ -74,7 +75,8 @@ export async function readRunOptions(args: Arguments): Promise<RunOptions> {
     configuration,
     gates: checked.gates,
     modeIsDefault: chosen.configuration.mode === "",
-    configFiles: sources.map(({ name }) => name).filter((name) => name !== "<stdin>"),
+    configFiles: sources.filter(({ name }) => name !== "<stdin>")
+      .map(({ name, bytes }) => ({ path: name, bytes })),
     master: args.get(program.masterFlag),
     manifests,
     once: args.get(program.onceFlag),
@@ -143,15 +145,16 @@ function configError(problems: readonly Problem[]): ConfigError {
 function fileNote(problem: Problem): Note {
   const message = lenientKinds.has(problem.kind)
     ? "Using lenient decoding as strict decoding failed"
-    : "The configuration has a weak point";
+    : "The configuration is accepted, with a warning";
   return { message, values: { problem: describeProblem(problem) } };
 }
 
 function gateNotes({ featureGates }: ProxyConfiguration): Note[] {
   const resolution = resolveGates(featureGates);
   if (resolution.kind === "refused") return [];
-  return resolution.warnings.map(({ gate, value, message }) => ({
-    message,
+  // Upstream's words.
+  return resolution.warnings.map(({ gate, value, stage }) => ({
+    message: `Warning: setting ${stage} feature gate. It will be removed in a future release.`,
     values: { featureGate: gate, value },
   }));
 }

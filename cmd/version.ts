@@ -1,6 +1,7 @@
 /** What `--version` prints. It is all that is loaded for it: see main.ts. */
 import {
   kubernetesVersion,
+  programBuildDate,
   programCommit,
   programVersion,
   versionText,
@@ -27,7 +28,7 @@ function rawVersion(): string {
     GitVersion: kubernetesVersion,
     GitCommit: programCommit,
     GitTreeState: "",
-    BuildDate: "1970-01-01T00:00:00Z",
+    BuildDate: programBuildDate,
     GoVersion: "",
     Compiler: `kube-proxy ${programVersion}`,
     Platform: `${Deno.build.os}/${Deno.build.arch}`,

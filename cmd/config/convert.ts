@@ -75,7 +75,7 @@ export const convertCommand: Command = {
       command: "config convert - < <(kubectl -n kube-system get configmap kube-proxy -o yaml)",
     },
   ],
-  run: (context) => orUnreadable(context, () => convert(context)),
+  run: (context) => orUnreadable(context, "converted", () => convert(context)),
 };
 
 async function convert(context: CommandContext): Promise<number> {
@@ -87,11 +87,22 @@ async function convert(context: CommandContext): Promise<number> {
   if (directory !== "" && to === "v1alpha1") {
     throw new UsageError("--split needs v1alpha2: v1alpha1 is one document");
   }
-  const input = await readInputs([args.operands[0] ?? "-"], context);
+  const [path] = args.operands;
+  if (path === undefined && context.stdin.isTerminal) {
+    throw new UsageError("Missing FILE: nothing is piped in; name a file, or - to type one");
+  }
+  const input = await readInputs([path ?? "-"], context);
   if (input.kind === "refused") return refuse(context, input.problems);
   const [source, ...others] = input.texts;
   if (!source || others.length > 0) {
     throw new UsageError("Only one file can be converted at a time");
+  }
+  if (source.others.length > 0 && out !== "" && out === path) {
+    throw new UsageError(
+      `Cannot write "${out}" in place: the result has no ${
+        source.others.join(" and no ")
+      }, which stand there too; name another file`,
+    );
   }
   const version = directory !== "" ? "v1alpha2" : to === "" ? undefined : to;
   const result = convertText(source.content, {
@@ -112,6 +123,7 @@ async function convert(context: CommandContext): Promise<number> {
   tell(context, {
     source: source.name,
     conversion,
+    notes: notesOn(source, conversion),
     files,
     text: forbidden ? "" : texts,
     forbidden,
@@ -122,6 +134,22 @@ async function convert(context: CommandContext): Promise<number> {
 function wholeText({ embedded }: InputText, conversion: Conversion): string {
   const text = conversionText(conversion);
   return embedded ? embedded.replaced(text) : text;
+}
+
+function notesOn({ embedded, others }: InputText, { to }: Conversion): readonly string[] {
+  const notes: string[] = [];
+  if (others.length > 0) {
+    notes.push(
+      `only the proxy's configuration is converted; beside it stands ${others.join(", ")}`,
+    );
+  }
+  if (to === "v1alpha2" && (embedded?.isKubeadms || others.length > 0)) {
+    notes.push(
+      'kubeadm reads v1alpha1 alone: give it the old file, and before "kubeadm upgrade" convert ' +
+        "its ConfigMap back with --to v1alpha1",
+    );
+  }
+  return notes;
 }
 
 function refuse({ arguments: args, stdout, stderr }: CommandContext, problems: readonly Problem[]) {
@@ -137,6 +165,8 @@ function refuse({ arguments: args, stdout, stderr }: CommandContext, problems: r
 interface Outcome {
   readonly source: string;
   readonly conversion: Conversion;
+  /** What else there is to know, each a sentence. */
+  readonly notes: readonly string[];
   readonly files: readonly { readonly name: string; readonly text: string }[];
   /** What standard output gets. */
   readonly text: string;
@@ -154,6 +184,7 @@ function tell({ arguments: args, stdout, stderr }: CommandContext, outcome: Outc
       loss: losesSomething(conversion),
       report: reportValues(conversion),
       problems: conversion.warnings.map(problemValues),
+      notes: outcome.notes,
       ...(text === "" ? {} : { text }),
       ...(files.length === 0 ? {} : { files: files.map(({ name }) => name) }),
     };
@@ -163,5 +194,6 @@ function tell({ arguments: args, stdout, stderr }: CommandContext, outcome: Outc
   stdout.write(text);
   for (const problem of conversion.warnings) stderr.write(problemLine(problem));
   stderr.write(reportText(conversion, source));
+  for (const note of outcome.notes) stderr.write(`note: ${note}\n`);
   if (forbidden) stderr.write("Error: Nothing was written: something would be lost\n");
 }

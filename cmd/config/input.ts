@@ -2,17 +2,21 @@
 import { FileError, readStream } from "../../lib/base/files.ts";
 import { decodeText } from "../../lib/base/yaml.ts";
 import { type Embedded, findEmbedded } from "../../lib/config/convert/config_map.ts";
+import { withoutForeignDocuments } from "../../lib/config/convert/foreign_documents.ts";
 import { maxConfigBytes, problemAt, type Source } from "../../lib/config/documents.ts";
 import type { PlacedText } from "../../lib/config/load.ts";
 import { describeProblem, type Problem } from "../../lib/config/problem.ts";
 import { readSources } from "../../lib/config/sources.ts";
 import type { CommandContext } from "../command.ts";
+import { outputFlag } from "../global_flags.ts";
 
 /** A text to judge; `embedded` when it stands inside a manifest. */
 export interface InputText {
   readonly name: string;
   readonly content: PlacedText;
   readonly embedded: Embedded | undefined;
+  /** Kinds of other programs' documents that stand beside it. */
+  readonly others: readonly string[];
 }
 
 export type InputResult =
@@ -45,22 +49,39 @@ export async function readInputs(
       continue;
     }
     const embedded = findEmbedded(text, name);
-    const whole = { text, start: { source: name, line: 1, column: 1 } };
-    texts.push({ name, content: embedded?.content ?? whole, embedded });
+    const own = embedded ? undefined : withoutForeignDocuments(text);
+    const whole = { text: own?.text ?? text, start: { source: name, line: 1, column: 1 } };
+    texts.push({
+      name,
+      content: embedded?.content ?? whole,
+      embedded,
+      others: own?.others ?? [],
+    });
   }
   return problems.length > 0 ? { kind: "refused", problems } : { kind: "texts", texts };
 }
 
-/** Tells a FileError in one sentence and resolves to the exit code of it; throws everything else. */
+/**
+ * Tells a FileError, in one sentence or as a problem for programs, and resolves to the exit code of
+ * it; throws everything else. `verdict` is the field that says whether the command did its work.
+ */
 export async function orUnreadable(
-  { stderr }: Pick<CommandContext, "stderr">,
+  { arguments: args, stdout, stderr }: CommandContext,
+  verdict: string,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
-    stderr.write(`Error: ${error.message}\n`);
+    if (args.get(outputFlag) === "json") {
+      const place = { source: error.path, line: 0, column: 0 };
+      const problems = [problemValues(problemAt("file", place, error.message))];
+      const values = { schemaVersion: 1, [verdict]: false, problems };
+      stdout.write(`${JSON.stringify(values, null, 2)}\n`);
+    } else {
+      stderr.write(`Error: ${error.message}\n`);
+    }
     return exitCodes.unreadable;
   }
 }

@@ -3,8 +3,8 @@ import { configSchema } from "../../lib/config/json_schema.ts";
 import type { Command } from "../command.ts";
 
 export const schemaCommand: Command = {
-  description: "Draft 7. It knows fields, types, bounds and defaults; what takes several fields " +
-    "to see is found by config validate.",
+  description: "Draft 7. It knows fields, types, bounds and defaults; rules about several fields " +
+    "are checked by config validate alone.",
   operands: [],
   flags: [],
   examples: [

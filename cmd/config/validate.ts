@@ -10,14 +10,14 @@ import { exitCodes, orUnreadable, problemLine, problemValues, readInputs } from 
 const lenientFlag = defineFlag({
   name: "lenient",
   type: boolean,
-  summary: "judge as run would, which reads past unknown and duplicate fields of v1alpha1",
+  summary: "judge as run does: unknown and duplicate fields of v1alpha1 are warnings",
   fallback: false,
 });
 
 /** Exit code 0: valid, warnings or not; 1: invalid; 2: something could not be read. */
 export const validateCommand: Command = {
-  description: "Files are judged together, as run would read them with one --config each. " +
-    "A ConfigMap manifest stands for the configuration in it.",
+  description: "Several files are checked together, as run reads them with one --config each. " +
+    "Of a ConfigMap manifest the configuration in it is checked.",
   operands: [{ name: "FILE", repeated: true, completion: { kind: "file" } }],
   flags: [lenientFlag, outputFlag],
   examples: [
@@ -31,7 +31,7 @@ export const validateCommand: Command = {
       command: "config validate - < <(kubectl -n kube-system get configmap kube-proxy -o yaml)",
     },
   ],
-  run: (context) => orUnreadable(context, () => validate(context)),
+  run: (context) => orUnreadable(context, "valid", () => validate(context)),
 };
 
 async function validate(context: CommandContext): Promise<number> {

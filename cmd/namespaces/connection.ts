@@ -4,6 +4,7 @@ import { UsageError } from "../../lib/base/errors.ts";
 import { path } from "../../lib/base/flag_values.ts";
 import { defineFlag } from "../../lib/base/flags.ts";
 import { programVersion } from "../../lib/base/version.ts";
+import { SystemCommands } from "../../lib/kernel/commands.ts";
 import type { KubeClient } from "../../lib/kube/client.ts";
 import { connect } from "../../lib/kube/connect.ts";
 import { NamespaceCluster } from "../../lib/namespaces/cluster.ts";
@@ -30,6 +31,7 @@ export function connectToCluster(context: CommandContext): Promise<KubeClient> {
     userAgent: `kube-proxy/${programVersion} namespaces`,
     qps: 0,
     burst: 1,
+    commands: new SystemCommands(context.env("PATH") ?? ""),
     clock: systemClock,
   });
 }

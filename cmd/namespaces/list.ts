@@ -20,10 +20,10 @@ import {
 /** The command for the cluster that flags and environment name. */
 export const listCommand = createListCommand(connectToCluster);
 
-/** The command over whatever client `connect` opens. */
+/** The command over whatever client `connect` opens. For tests: they bring a cluster. */
 export function createListCommand(connect: Connect): Command {
   return {
-    description: "Since when a namespace is out is unknown where its managed fields do not tell.",
+    description: 'The time shows "unknown" where a namespace\'s managed fields do not hold it.',
     operands: [],
     flags: [kubeconfigFlag, outputFlag],
     examples: [

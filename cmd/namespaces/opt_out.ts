@@ -5,18 +5,19 @@ import type { Command } from "../command.ts";
 import { outputFlag } from "../global_flags.ts";
 import { changeNamespaces, dryRunFlag, yesFlag } from "./change.ts";
 import { type Connect, connectToCluster, kubeconfigFlag } from "./connection.ts";
+import { offerNamespaces } from "./offer.ts";
 
-export const forceFlag = defineFlag({
+const forceFlag = defineFlag({
   name: "force",
   type: boolean,
-  summary: "take default and kube-system out too",
+  summary: "opt out default and kube-system too",
   fallback: false,
 });
 
 /** The command for the cluster that flags and environment name. */
 export const optOutCommand = createOptOutCommand(connectToCluster);
 
-/** The command over whatever client `connect` opens. */
+/** The command over whatever client `connect` opens. For tests: they bring a cluster. */
 export function createOptOutCommand(connect: Connect): Command {
   return {
     description: "Labels the namespaces networking.k8s.io/kube-proxy=disabled. Shows first what " +
@@ -25,7 +26,7 @@ export function createOptOutCommand(connect: Connect): Command {
     operands: [{
       name: "NAME",
       repeated: true,
-      completion: { kind: "asked", question: "opt-out" },
+      offer: (context) => offerNamespaces("opt-out", context, connect),
     }],
     flags: [dryRunFlag, forceFlag, kubeconfigFlag, outputFlag, yesFlag],
     examples: [

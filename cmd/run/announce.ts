@@ -1,5 +1,6 @@
 /** What the proxy says when it starts and when it has arrived: what it does, for whom, and where to look. */
 import { programVersion } from "../../lib/base/version.ts";
+import { tellDefaultMode } from "./default_mode.ts";
 import type { Proxy } from "./proxy.ts";
 
 /** A few lines; details are on `/statusz` and `/configz`. */
@@ -14,6 +15,7 @@ export function announce(proxy: Proxy): void {
     families: families.join(","),
     source: description,
   });
+  tellDefaultMode(proxy);
   context.logger.info("This node", {
     name: nodeName,
     addresses: families.map((family) => addresses[family]).join(","),

@@ -1,18 +1,46 @@
-/** Gives memory back that was needed once: for the start, for a list after an outage. */
+/**
+ * Gives memory back that was needed once: for the start, for a list after an outage. Left to itself
+ * the engine collects such garbage some seconds later, whatever goes on then, and a change that comes
+ * meanwhile waits for a tenth of a second: the program is built without that (`scripts/build`) and
+ * chooses a quiet moment.
+ */
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Self } from "../../lib/kernel/self.ts";
 
-/** After this the garbage of a start has been collected. */
+/** After this a start is over. */
 const settledMs = 10_000;
 const everyMs = 60_000;
+/** Nothing was heard for so long: few will wait for what takes some ten milliseconds. */
+const quietMs = 2_000;
+/** Times the heap after the last collection: less garbage is left to the engine's own rhythm. */
+const worthCollecting = 1.25;
+
+/** What memory is returned by, and when. */
+export interface ReturnMemoryOptions {
+  readonly self: Self;
+  readonly clock: Clock;
+  /** How many changes were heard of so far. */
+  readonly changes: () => number;
+}
 
 /** Until the signal. */
 export async function returnMemory(
-  self: Self,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { changes, clock, self }: ReturnMemoryOptions,
+  signal: AbortSignal,
 ): Promise<void> {
+  let heapBytes = 0;
   for (let pauseMs = settledMs; !signal.aborted; pauseMs = everyMs) {
-    await clock.sleep(pauseMs, signal);
-    if (!signal.aborted) self.returnFreeMemory();
+    const before = changes();
+    await clock.sleep(pauseMs - quietMs, signal);
+    const heard = changes();
+    await clock.sleep(quietMs, signal);
+    if (signal.aborted) return;
+    // After a start or an hour's changes alike: what is worth it, when nothing goes on.
+    if (changes() === heard && self.heapBytes() > heapBytes * worthCollecting) {
+      self.collectGarbage();
+      heapBytes = self.heapBytes();
+    }
+    // With nothing heard there is nothing new to give back.
+    if (heard !== before || pauseMs === settledMs) self.returnFreeMemory();
   }
 }

@@ -1,6 +1,6 @@
 /** Metrics about the program as a whole: what it is, which gates it has, what it uses. */
 import type { MetricsRegistry, Sample } from "../../lib/base/metrics.ts";
-import { programCommit } from "../../lib/base/version.ts";
+import { programBuildDate, programCommit } from "../../lib/base/version.ts";
 import type { FeatureGates } from "../../lib/config/feature_gates.ts";
 import type { ProcessUsage, Self } from "../../lib/kernel/self.ts";
 
@@ -40,7 +40,7 @@ function registerBuildInfo(registry: MetricsRegistry, facts: ProgramFacts): void
     git_version: facts.reportedVersion,
     git_commit: programCommit,
     git_tree_state: "",
-    build_date: "",
+    build_date: programBuildDate,
     // There is no Go in this program: the runtime that there is stands in its place.
     go_version: `deno${Deno.version.deno}`,
     compiler: "v8",

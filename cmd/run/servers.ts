@@ -4,13 +4,15 @@ import type { EventSink } from "../../lib/base/event_sink.ts";
 import type { Klog } from "../../lib/base/klog.ts";
 import type { MetricsRegistry } from "../../lib/base/metrics.ts";
 import { kubernetesVersion, programVersion } from "../../lib/base/version.ts";
+import type { ProxyConfiguration } from "../../lib/config/internal.ts";
 import { toV1alpha1 } from "../../lib/config/write.ts";
 import { healthzHandler } from "../../lib/health/healthz.ts";
 import { type Handler, keepListening, type ListenAddress } from "../../lib/health/listener.ts";
 import { metricsPages } from "../../lib/health/metrics_pages.ts";
 import type { ProxyHealth } from "../../lib/health/proxy_health.ts";
+import type { Lifetime } from "../../lib/node/lifetime.ts";
+import type { Pace } from "../../lib/writers/writer.ts";
 import type { RunOptions } from "../run_options.ts";
-import type { Lifetime } from "./lifetime.ts";
 
 export interface ServersOptions {
   readonly options: RunOptions;
@@ -22,6 +24,7 @@ export interface ServersOptions {
   readonly clock: Clock;
   readonly logger: Klog;
   readonly startMs: number;
+  readonly pace: Pace;
 }
 
 /** Starts them; they open their ports, again and again where that must not end the proxy. */
@@ -81,7 +84,7 @@ function registerHealthMetrics(metrics: MetricsRegistry) {
 }
 
 function metricsHandler(context: ServersOptions): Handler {
-  const { options, clock, logger, startMs } = context;
+  const { options, clock, logger, pace, startMs } = context;
   const { configuration, gates } = options;
   const flagz = gates.enabled("ComponentFlagz");
   const configz = toV1alpha1(configuration, { unsetMinSyncPeriod: "upstream" });
@@ -102,9 +105,7 @@ function metricsHandler(context: ServersOptions): Handler {
           details: () => ({
             "kube-proxy version": programVersion,
             "Effective syncPeriod": `${configuration.syncPeriodMs} ms`,
-            "Effective minSyncPeriod": configuration.minSyncPeriodMs === undefined
-              ? "changes are gathered for at most 10 ms"
-              : `${configuration.minSyncPeriodMs} ms`,
+            "Effective minSyncPeriod": describeMinSyncPeriod(configuration, pace),
           }),
         },
       }
@@ -119,6 +120,13 @@ function metricsHandler(context: ServersOptions): Handler {
       : {}),
     processStartMs: startMs,
   });
+}
+
+/** The time between two syncs, as it is configured or as the mode wants it. */
+function describeMinSyncPeriod({ minSyncPeriodMs }: ProxyConfiguration, pace: Pace): string {
+  if (minSyncPeriodMs !== undefined) return `${minSyncPeriodMs} ms`;
+  const first = pace.minSyncPeriodMs === 0 ? "at once" : `${pace.minSyncPeriodMs} ms`;
+  return `${first}; changes behind another are gathered for at most ${pace.gathering.mostMs} ms`;
 }
 
 /** `0.0.0.0:10256`, `[::]:10256`; undefined for the empty address, which opens nothing. */

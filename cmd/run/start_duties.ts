@@ -12,15 +12,15 @@ export interface StartDuties {
 }
 
 /**
- * Sizes the connection table and sets its timeouts. As a node's proxy it is in charge of them, and
- * failing is the end; served from files it is a guest, and goes on with what there is.
+ * Sizes the connection table and sets its timeouts. With an apiserver a failure ends the
+ * start. With files it is only logged, and the settings stay as they are.
  */
 export function prepareConntrack({ options, kernel, logger }: StartDuties): void {
   const { sysctl, host } = kernel;
   try {
     applyConntrackSettings(options.configuration.linux.conntrack, { sysctl, host, logger });
   } catch (error) {
-    if (options.manifests === "") {
+    if (options.manifests.length === 0) {
       throw new Error(
         `Cannot prepare the connection table: ${describeError(error)}; ` +
           "run once with --init-only and more rights, or set conntrack.maxPerCore, conntrack.min and the timeouts to 0",

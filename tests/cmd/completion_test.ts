@@ -1,192 +1,194 @@
 import assert from "node:assert/strict";
 import type { CommandEntry } from "../../cmd/command.ts";
 import { commandTree } from "../../cmd/commands.ts";
-import { completionCommand } from "../../cmd/completion.ts";
-import type { CommandTree } from "../../cmd/dispatch.ts";
 import { runCommand } from "../../cmd/run_command.ts";
 import { runProgram } from "./surroundings.ts";
 
+/** A command whose operands only it knows. */
+const zoo: CommandEntry = {
+  words: ["zoo"],
+  summary: "feed the animals",
+  load: () =>
+    Promise.resolve({
+      operands: [{
+        name: "ANIMAL",
+        repeated: true,
+        offer: (context) => Promise.resolve(["ant", "bee", `saw:${context.arguments.operands}`]),
+      }],
+      flags: [],
+      examples: [{ what: "Feed", command: "zoo ant" }],
+      run: () => Promise.resolve(0),
+    }),
+};
+const shut: CommandEntry = {
+  ...zoo,
+  words: ["shut"],
+  load: async () => ({
+    ...await zoo.load(),
+    operands: [{ name: "ANIMAL", offer: () => Promise.reject(new Error("it is night")) }],
+  }),
+};
+/** The flags of `run` without what it starts. */
 const run: CommandEntry = {
-  words: ["run"],
-  summary: "program this node's kernel",
+  ...commandTree.entries[0],
   load: () => Promise.resolve(runCommand(() => Promise.resolve(0))),
 };
-const completion: CommandEntry = {
-  words: ["completion"],
-  summary: "print a completion script",
-  load: () => Promise.resolve(completionCommand(() => tree)),
-};
-const others = commandTree.entries.filter(({ words }) =>
-  words[0] !== "run" && words[0] !== "completion"
-);
-const tree: CommandTree = { ...commandTree, entries: [run, ...others, completion] };
+const entries = [run, ...commandTree.entries.slice(1), zoo, shut];
 
-async function scriptFor(shell: string): Promise<string> {
-  const { exitCode, stdout, stderr } = await runProgram(["completion", shell], {
-    entries: tree.entries,
-    groups: tree.groups,
+async function answer(words: readonly string[]): Promise<readonly string[]> {
+  const { exitCode, stdout, stderr } = await runProgram(["__complete", ...words], {
+    entries,
+    groups: commandTree.groups,
   });
-  assert.equal(exitCode, 0, stderr);
-  return stdout;
+  assert.deepEqual([exitCode, stderr], [0, ""]);
+  return stdout.split("\n").slice(0, -1);
 }
 
-async function have(shell: string): Promise<boolean> {
-  const { success } = await new Deno.Command("sh", { args: ["-c", `command -v ${shell}`] })
-    .output();
-  return success;
+/** The words alone, without what they do. */
+async function offered(words: readonly string[]): Promise<readonly string[]> {
+  return (await answer(words)).map((line) => line.split("\t")[0]);
 }
 
-/** What bash would offer for these words, of which the last is being typed. */
-async function bashOffers(
-  words: readonly string[],
-  directory: string,
-  { program = "kube-proxy", home = directory } = {},
-): Promise<string[]> {
-  const driver = [
-    // The program, as the script asks it: what it was asked comes back as the offer.
-    'kube-proxy() { echo "asked:${*// /+}" | tr " " "+"; }',
-    'eval "$KUBE_PROXY_SCRIPT"',
-    'COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))',
-    "_kube_proxy",
-    'printf "%s\\n" "${COMPREPLY[@]}"',
-  ].join("\n");
-  const { stdout, stderr, success } = await new Deno.Command("bash", {
-    args: ["--norc", "-c", driver, "bash", program, ...words],
-    env: { KUBE_PROXY_SCRIPT: await scriptFor("bash"), HOME: home },
-    cwd: directory,
-  }).output();
-  assert.ok(success, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout).split("\n").filter((line) => line !== "").sort();
-}
-
-const offers: readonly { name: string; words: string[]; offered: string[] | RegExp }[] = [
-  { name: "commands", words: [""], offered: ["completion", "config", "help", "namespaces", "run"] },
-  { name: "a command begun", words: ["comp"], offered: ["completion"] },
+const cases: readonly { name: string; words: string[]; offers: readonly string[] }[] = [
+  {
+    name: "commands, groups and help",
+    words: [""],
+    offers: ["run", "cleanup", "config", "namespaces", "completion", "zoo", "shut", "help"],
+  },
+  { name: "a command begun", words: ["comp"], offers: ["completion"] },
   {
     name: "a group's commands",
     words: ["config", ""],
-    offered: ["convert", "defaults", "schema", "validate"],
+    offers: ["convert", "validate", "defaults", "schema"],
   },
-  { name: "a group's command begun", words: ["config", "con"], offered: ["convert"] },
-  { name: "shells", words: ["completion", ""], offered: ["bash", "fish", "zsh"] },
-  { name: "flags of a command", words: ["config", "convert", "--f"], offered: ["--fail-on-loss"] },
-  { name: "flags of run without it", words: ["--proxy-m"], offered: ["--proxy-mode="] },
-  { name: "flags of run", words: ["run", "--master"], offered: ["--master="] },
-  { name: "flags after flags", words: ["run", "--once", "--dry"], offered: ["--dry-run"] },
+  { name: "a group's command begun", words: ["config", "con"], offers: ["convert"] },
+  {
+    name: "flags of a group",
+    words: ["config", "-"],
+    offers: ["-h", "--help", "--logging-format=", "-v", "--version"],
+  },
+  {
+    name: "what help explains",
+    words: ["help", "config", "s"],
+    offers: ["schema"],
+  },
+  {
+    name: "what help explains first",
+    words: ["help", "c"],
+    offers: ["cleanup", "config", "completion"],
+  },
+  { name: "words of an operand", words: ["completion", ""], offers: ["bash", "fish", "zsh"] },
+  { name: "nothing behind the last operand", words: ["completion", "zsh", ""], offers: [] },
+  { name: "flags of a command", words: ["config", "convert", "--f"], offers: ["--fail-on-loss"] },
+  { name: "each flag once", words: ["run", "-v"], offers: ["-v"] },
+  { name: "flags of run without it", words: ["--proxy-m"], offers: ["--proxy-mode="] },
+  { name: "flags of run", words: ["run", "--master"], offers: ["--master="] },
+  { name: "flags after flags", words: ["run", "--once", "--dry"], offers: ["--dry-run"] },
+  {
+    name: "flags after a value that looks like a flag",
+    words: ["run", "--master", "--once", "--dry"],
+    offers: ["--dry-run"],
+  },
   {
     name: "values after a flag",
     words: ["run", "--proxy-mode", "i"],
-    offered: ["iptables", "ipvs"],
+    offers: ["iptables", "ipvs"],
   },
-  { name: "values after the sign", words: ["--proxy-mode", "=", "nft"], offered: ["nftables"] },
+  {
+    name: "values after a flag with underscores",
+    words: ["run", "--proxy_mode", "i"],
+    offers: ["iptables", "ipvs"],
+  },
+  {
+    name: "values after the sign, as whole words",
+    words: ["--proxy-mode=nft"],
+    offers: ["--proxy-mode=nftables"],
+  },
   {
     name: "all values after the sign",
-    words: ["--iptables-backend", "="],
-    offered: ["auto", "legacy", "nft"],
+    words: ["--iptables-backend="],
+    offers: ["auto", "legacy", "nft"].map((value) => `--iptables-backend=${value}`),
   },
   {
     name: "values of a letter",
     words: ["config", "validate", "-o", ""],
-    offered: ["json", "text"],
-  },
-  { name: "a gate", words: ["--feature-gates", "=", "KubeProxyI"], offered: ["KubeProxyIPVS="] },
-  { name: "files of a flag", words: ["run", "--config", ""], offered: ["one.yaml", "two.yaml"] },
-  { name: "files of an operand", words: ["config", "validate", "tw"], offered: ["two.yaml"] },
-  {
-    name: "what the program knows",
-    words: ["namespaces", "opt-out", ""],
-    offered: ["asked:__complete+opt-out"],
+    offers: ["text", "json"],
   },
   {
-    name: "what the program knows after other words",
-    words: ["namespaces", "opt-in", "shop", "--kubeconfig", "=", "c", "ask"],
-    offered: ["asked:__complete+opt-in+shop+--kubeconfig=c"],
+    name: "values of a letter with a sign",
+    words: ["config", "validate", "-o=j"],
+    offers: ["-o=json"],
   },
-  { name: "no flags that are hidden", words: ["--healthz-p"], offered: [] },
-  { name: "nothing for a free value", words: ["--master", "h"], offered: [] },
+  {
+    name: "a gate",
+    words: ["--feature-gates=KubeProxyI"],
+    offers: ["--feature-gates=KubeProxyIPVS="],
+  },
+  { name: "files of a flag", words: ["run", "--config", ""], offers: [":files"] },
+  { name: "files after a sign", words: ["run", "--config=co"], offers: [":files"] },
+  { name: "files of an operand", words: ["config", "validate", "tw"], offers: [":files"] },
+  {
+    name: "files of a repeated operand",
+    words: ["config", "validate", "a", ""],
+    offers: [":files"],
+  },
+  {
+    name: "no files beside words",
+    words: ["--proxy-mode="],
+    offers: [
+      "--proxy-mode=iptables",
+      "--proxy-mode=ipvs",
+      "--proxy-mode=nftables",
+    ],
+  },
+  {
+    name: "operands after two dashes",
+    words: ["config", "validate", "--", "-"],
+    offers: [":files"],
+  },
+  { name: "what the command knows", words: ["zoo", "b"], offers: ["bee"] },
+  {
+    name: "what was not typed yet, with what was",
+    words: ["zoo", "ant", "-v", "2", ""],
+    offers: ["bee", "saw:ant"],
+  },
+  { name: "nothing where the command cannot tell", words: ["shut", ""], offers: [] },
+  {
+    name: "nothing where the line cannot be read",
+    words: ["zoo", "--nothing-like-it", ""],
+    offers: [],
+  },
+  { name: "no flags that are hidden", words: ["--healthz-p"], offers: [] },
+  { name: "nothing for a free value", words: ["--master", "h"], offers: [] },
+  { name: "nothing for an unknown flag", words: ["run", "--nothing-like-it="], offers: [] },
+  { name: "nothing behind an unknown command", words: ["nothing", ""], offers: [] },
+  {
+    name: "nothing behind an unknown command of a group",
+    words: ["config", "nothing", ""],
+    offers: [],
+  },
+  { name: "commands, when nothing was typed at all", words: [], offers: await offered([""]) },
 ];
 
-Deno.test("the completion of bash offers what stands next", async (t) => {
-  assert.ok(await have("bash"), "bash is missing on this machine");
-  const directory = await Deno.makeTempDir();
-  try {
-    for (const file of ["one.yaml", "two.yaml"]) {
-      await Deno.writeTextFile(`${directory}/${file}`, "");
-    }
-    for (const { name, words, offered } of offers) {
-      await t.step(name, async () => {
-        assert.deepEqual(await bashOffers(words, directory), offered);
-      });
-    }
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
-});
+for (const { name, words, offers } of cases) {
+  Deno.test(`completion offers ${name}`, async () => {
+    assert.deepEqual(await offered(words), offers);
+  });
+}
 
-Deno.test("the completion of bash asks a program that was typed with a tilde", async () => {
-  const home = await Deno.makeTempDir();
-  try {
-    await Deno.writeTextFile(`${home}/kube-proxy`, "#!/bin/sh\necho asked\n", { mode: 0o755 });
-    const offered = await bashOffers(["namespaces", "opt-in", ""], home, {
-      program: "~/kube-proxy",
-      home,
-    });
-    assert.deepEqual(offered, ["asked"]);
-  } finally {
-    await Deno.remove(home, { recursive: true });
-  }
-});
-
-Deno.test("completion scripts know every command and every flag", async (t) => {
-  for (const shell of ["bash", "fish", "zsh"]) {
-    await t.step(shell, async () => {
-      const script = await scriptFor(shell);
-      for (const { words } of tree.entries) assert.ok(script.includes(words.join(" ")), `${words}`);
-      for (const flag of ["proxy-mode", "write-config-to", "fail-on-loss", "logging-format"]) {
-        assert.ok(script.includes(flag), flag);
-      }
-      assert.ok(!script.includes("healthz-port"));
-    });
-  }
-});
-
-Deno.test("completion scripts are read by their shells", async (t) => {
-  for (const shell of ["bash", "fish", "zsh"]) {
-    if (!await have(shell)) {
-      await t.step({ name: `${shell}: not on this machine`, ignore: true, fn: () => {} });
-      continue;
-    }
-    await t.step(shell, async () => {
-      const child = new Deno.Command(shell, { args: ["-n"], stdin: "piped", stderr: "piped" })
-        .spawn();
-      const writer = child.stdin.getWriter();
-      await writer.write(new TextEncoder().encode(await scriptFor(shell)));
-      await writer.close();
-      const { success, stderr } = await child.output();
-      assert.ok(success, new TextDecoder().decode(stderr));
-    });
-  }
-});
-
-Deno.test({
-  name: "the completion of fish asks the program what it knows",
-  ignore: !await have("fish"),
-  async fn() {
-    const lines = [
-      "function kube-proxy; echo asked:(string join -- + $argv); end",
-      "printenv KUBE_PROXY_SCRIPT | source",
-      "complete -C 'kube-proxy namespaces opt-out shop --yes as'",
-    ];
-    const { stdout, stderr, success } = await new Deno.Command("fish", {
-      args: ["--no-config", "-c", lines.join("\n")],
-      env: { KUBE_PROXY_SCRIPT: await scriptFor("fish") },
-    }).output();
-    assert.ok(success, new TextDecoder().decode(stderr));
-    assert.equal(new TextDecoder().decode(stdout), "asked:__complete+opt-out+shop+--yes\n");
-  },
+Deno.test("completion says what commands and flags do", async () => {
+  assert.deepEqual(await answer(["config", "def"]), [
+    "defaults\tprint a configuration with every field, its default and its meaning",
+  ]);
+  assert.deepEqual(await answer(["names"]), [
+    "namespaces\tchoose the namespaces that proxies leave alone",
+  ]);
+  assert.deepEqual(await answer(["config", "schema", "--vers"]), [
+    "--version\tprint the version and exit",
+  ]);
 });
 
 Deno.test("completion refuses a shell it does not know", async () => {
-  const { exitCode, stderr } = await runProgram(["completion", "bsh"], { entries: tree.entries });
+  const { exitCode, stderr } = await runProgram(["completion", "bsh"], { entries });
   assert.deepEqual([exitCode, stderr], [2, 'Error: Unknown shell "bsh"; did you mean "bash"?\n']);
 });

@@ -114,7 +114,13 @@ const rows: readonly {
     name: "an unknown letter",
     args: "echo a -z",
     exitCode: 2,
-    stderr: /^Error: Unknown flag "-z" in "-z"\n$/,
+    stderr: /^Error: Unknown flag "-z"\n$/,
+  },
+  {
+    name: "an unknown letter among others",
+    args: "echo a -hz",
+    exitCode: 2,
+    stderr: /^Error: Unknown flag "-z" in "-hz"\n$/,
   },
   {
     name: "a value that does not parse",

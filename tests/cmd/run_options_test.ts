@@ -50,7 +50,7 @@ const plain: readonly { name: string; args: string; expected: Partial<RunOptions
     expected: {
       modeIsDefault: true,
       configFiles: [],
-      manifests: "",
+      manifests: [],
       once: false,
       dryRun: false,
       initOnly: false,
@@ -121,7 +121,7 @@ Deno.test("files are the configuration, and few flags hold beside them", async (
       ["nftables", 60_000, "node-b"],
     );
     assert.deepEqual([configuration.iptables.backend, configuration.logging.verbosity], ["nft", 2]);
-    assert.deepEqual(configFiles.map((path) => path.split("/").at(-1)), [
+    assert.deepEqual(configFiles.map(({ path }) => path.split("/").at(-1)), [
       "shared.yaml",
       "instance.yaml",
     ]);

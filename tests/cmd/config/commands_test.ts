@@ -204,3 +204,151 @@ Deno.test("config schema and config defaults print what they promise", async () 
   assert.match(defaults.stdout, /^mode: nftables$/m);
   assert.doesNotMatch(defaults.stdout, /^ipvs:$/m);
 });
+
+/** A v1alpha1 file with these lines, converted; what is said comes back without the file's folder. */
+async function convertLines(lines: string, ...args: string[]): Promise<Ran> {
+  return await inFolder(async (folder) => {
+    const file = `${folder}/a.yaml`;
+    await Deno.writeTextFile(file, lines);
+    const ran = await run("convert", file, ...args);
+    const bare = (text: string) => text.replaceAll(`${folder}/`, "");
+    return { ...ran, stdout: bare(ran.stdout), stderr: bare(ran.stderr) };
+  });
+}
+
+const header = "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n";
+
+/** What the report says about lines of the field. */
+const reported: readonly { name: string; lines: string; says: string }[] = [
+  {
+    name: "an address as the file spells it",
+    lines: 'bindAddress: "::"\nhealthzBindAddress: 127.0.0.1:1\nmetricsBindAddress: 127.0.0.1:2\n',
+    says: "dropped                bindAddress: :: (every address is the default)\n",
+  },
+  {
+    name: "a deprecated gate in one sentence",
+    lines: "featureGates: {KubeProxyIPVS: true}\n",
+    says: "warning: a.yaml:3:16: featureGates.KubeProxyIPVS: sets a deprecated feature gate, " +
+      "which a future release will not have (KubeProxyConfiguration.featureGates)\n",
+  },
+  {
+    name: "a field that Kubernetes removed, and when",
+    lines: "udpIdleTimeout: 250ms\n",
+    says:
+      "warning: a.yaml:3:1: udpIdleTimeout: unknown field; removed in Kubernetes 1.26; delete it\n",
+  },
+  {
+    name: "what is there instead of a removed limit",
+    lines: "conntrack: {max: 3}\n",
+    says:
+      "dropped                conntrack.max (unknown field; removed in Kubernetes 1.16; delete it, " +
+      "or use conntrack.maxPerCore and conntrack.min)\n",
+  },
+  {
+    name: "a removed container",
+    lines: "resourceContainer: /kube-proxy\n",
+    says: "resourceContainer: unknown field; removed in Kubernetes 1.16; delete it\n",
+  },
+  {
+    name: "where ipvs mode reads masqueradeAll",
+    lines: "ipvs: {masqueradeAll: true}\n",
+    says: "unknown field; not a field of ipvs; use iptables.masqueradeAll, which ipvs mode reads\n",
+  },
+];
+
+for (const { name, lines, says } of reported) {
+  Deno.test(`config convert reports ${name}`, async () => {
+    const { stderr } = await convertLines(header + lines);
+    assert.ok(stderr.includes(says), stderr);
+  });
+}
+
+Deno.test("config convert names the group for the version that was written", async () => {
+  const lines = "apiVersion: componentconfig/v1alpha1\nkind: KubeProxyConfiguration\n";
+  const { exitCode, stderr } = await convertLines(lines);
+  assert.equal(exitCode, 1);
+  assert.equal(
+    stderr,
+    'a.yaml:1:13: apiVersion: unknown group, not "componentconfig/v1alpha1"; use kubeproxy.config.k8s.io/v1alpha1\n',
+  );
+});
+
+/** As `kubeadm init --config` reads it. */
+const stream = `apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+networking:
+  serviceSubnet: 172.30.0.0/16
+---
+# the proxy
+${header}mode: nftables
+oomScoreAdj: -998
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+`;
+
+Deno.test("config convert picks the proxy's document of a stream for kubeadm, and says so", async () => {
+  const { exitCode, stdout, stderr } = await convertLines(stream);
+  assert.equal(exitCode, 0, stderr);
+  assert.match(stdout, /^# the proxy\napiVersion: kubeproxy.config.k8s.io\/v1alpha2$/m);
+  assert.doesNotMatch(stdout, /kubeadm|Kubelet|serviceSubnet/);
+  assert.match(stderr, /^note: .*ClusterConfiguration, KubeletConfiguration$/m);
+  assert.match(stderr, /^note: kubeadm reads v1alpha1 alone/m);
+});
+
+Deno.test("config convert never writes over the documents of others", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/a.yaml`;
+    await Deno.writeTextFile(file, stream);
+    const { exitCode, stderr } = await run("convert", file, "--out", file);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /the result has no ClusterConfiguration and no KubeletConfiguration/);
+    assert.equal(await Deno.readTextFile(file), stream);
+  });
+});
+
+Deno.test("config validate points into a stream for kubeadm", async () => {
+  await inFolder(async (folder) => {
+    const file = `${folder}/a.yaml`;
+    await Deno.writeTextFile(file, stream.replace("-998", "5000"));
+    const { exitCode, stdout } = await run("validate", file);
+    assert.equal(exitCode, 1);
+    assert.match(stdout, /a.yaml:10:14: oomScoreAdj: must be within/);
+  });
+});
+
+Deno.test("a stream without a document of the proxy is refused as a whole", async () => {
+  const { exitCode, stderr } = await convertLines(stream.replace("kubeproxy.config", "other"));
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /^a.yaml:1:13: apiVersion: unknown group, not "kubeadm.k8s.io\/v1beta4"/);
+});
+
+Deno.test("config convert -o json has the notes of kubeadm's ConfigMap", async () => {
+  const path = new URL("kubeadm_configmap.yaml", golden).pathname;
+  const there = JSON.parse((await run("convert", path, "-o", "json")).stdout);
+  assert.equal(there.notes.length, 1);
+  assert.match(there.notes[0], /--to v1alpha1$/);
+  const { stdout } = await convertLines(header, "-o", "json");
+  assert.deepEqual(JSON.parse(stdout).notes, []);
+});
+
+for (const command of ["convert", "validate"]) {
+  Deno.test(`config ${command} -o json tells of a file that cannot be read`, async () => {
+    const { exitCode, stdout, stderr } = await run(command, "/nowhere/a.yaml", "-o", "json");
+    assert.deepEqual([exitCode, stderr], [2, ""]);
+    const values = JSON.parse(stdout);
+    assert.equal(values[command === "convert" ? "converted" : "valid"], false);
+    assert.equal(values.problems[0].file, "/nowhere/a.yaml");
+    assert.match(values.problems[0].rule, /no such file or directory$/);
+  });
+}
+
+Deno.test("config convert without a file does not wait at a terminal", async () => {
+  const { exitCode, stderr } = await runProgram(["config", "convert"], {
+    entries: commandTree.entries,
+    groups: commandTree.groups,
+    isTerminal: true,
+  });
+  const said = "Error: Missing FILE: nothing is piped in; name a file, or - to type one\n";
+  assert.deepEqual([exitCode, stderr], [2, said]);
+});

@@ -1,90 +1,6 @@
 /** What a person and a script see of `opt-out` and `opt-in`, beside a fake apiserver. */
 import assert from "node:assert/strict";
-import type { Surroundings } from "../../../cmd/command.ts";
-import { dispatch } from "../../../cmd/dispatch.ts";
-import { createOptInCommand } from "../../../cmd/namespaces/opt_in.ts";
-import { createOptOutCommand } from "../../../cmd/namespaces/opt_out.ts";
-import { FakeApiserver, type SeenRequest } from "../../fakes/apiserver.ts";
-import { createTestClient } from "../../fakes/kube_client.ts";
-
-const label = "networking.k8s.io/kube-proxy";
-
-/** Namespaces by name with the value of their label, and what was written. */
-class FakeCluster {
-  readonly written: SeenRequest[] = [];
-  readonly #labels: ReadonlyMap<string, string | undefined>;
-  /** Names whose writes are refused with this status. */
-  refuses: ReadonlyMap<string, number> = new Map();
-
-  constructor(labels: Readonly<Record<string, string | undefined>>) {
-    this.#labels = new Map(Object.entries(labels));
-  }
-
-  answer(request: SeenRequest): Response | undefined {
-    const name = /^\/api\/v1\/namespaces(?:\/([^/]*))?$/.exec(request.path)?.[1];
-    if (request.path === "/api/v1/namespaces") {
-      return Response.json({ items: [...this.#labels.keys()].map((each) => this.#object(each)) });
-    }
-    if (name === undefined) return undefined;
-    if (!this.#labels.has(name)) return Response.json({ code: 404 }, { status: 404 });
-    if (request.method === "PATCH") {
-      const status = this.refuses.get(name);
-      if (status !== undefined) return Response.json({ code: status }, { status });
-      this.written.push(request);
-    }
-    return Response.json(this.#object(name));
-  }
-
-  #object(name: string) {
-    const value = this.#labels.get(name);
-    const labels = value === undefined ? {} : { [label]: value };
-    return { metadata: { name, uid: `uid-${name}`, resourceVersion: "7", labels } };
-  }
-}
-
-interface Asked {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(
-  args: readonly string[],
-  cluster: FakeCluster,
-  terminal?: { readonly typed: string },
-): Promise<Asked> {
-  await using server = await FakeApiserver.start();
-  server.override = (request) => cluster.answer(request);
-  const { client, transport } = createTestClient({
-    url: server.url,
-    caCertificate: server.authority.certificate,
-    contentType: "application/json",
-  });
-  const connect = () => Promise.resolve(client);
-  const said = { stdout: "", stderr: "" };
-  const output = (stream: "stderr" | "stdout") => ({
-    write: (text: string) => void (said[stream] += text),
-    isTerminal: terminal !== undefined,
-  });
-  const surroundings: Surroundings = {
-    stdin: {
-      readable: ReadableStream.from([new TextEncoder().encode(terminal?.typed ?? "")]),
-      isTerminal: terminal !== undefined,
-    },
-    stdout: output("stdout"),
-    stderr: output("stderr"),
-    pid: 1,
-    env: () => undefined,
-    signal: new AbortController().signal,
-  };
-  const entries = [
-    { words: ["opt-out"], summary: "", load: () => Promise.resolve(createOptOutCommand(connect)) },
-    { words: ["opt-in"], summary: "", load: () => Promise.resolve(createOptInCommand(connect)) },
-  ];
-  const exitCode = await dispatch(args, { entries, groups: [] }, surroundings);
-  transport[Symbol.dispose]();
-  return { exitCode, ...said };
-}
+import { FakeCluster, label, run } from "./fake_cluster.ts";
 
 const answers: readonly { readonly typed: string; readonly acts: boolean }[] = [
   { typed: "y\n", acts: true },
@@ -179,4 +95,74 @@ Deno.test("wrong usage is exit code 2", async () => {
   const cluster = new FakeCluster({});
   assert.equal((await run(["opt-out"], cluster)).exitCode, 2);
   assert.equal((await run(["opt-in", "shop", "--force"], cluster)).exitCode, 2);
+});
+
+Deno.test("what stays as it is, is said; JSON has standard output for itself", async () => {
+  const cluster = new FakeCluster({ shop: undefined, mesh: "disabled" });
+  const asked = await run(["opt-out", "shop", "mesh", "--yes", "-o", "json"], cluster);
+  assert.equal(asked.exitCode, 0);
+  assert.match(asked.stderr, /^mesh: nothing to do, it is out already\nshop: what stops on every/);
+  assert.match(asked.stderr, /\nNodes whose proxy honours the label: unknown\./);
+  const { action, dryRun, namespaces, proxies } = JSON.parse(asked.stdout);
+  assert.deepEqual([action, dryRun, proxies.total], ["opt-out", false, 0]);
+  assert.deepEqual(
+    namespaces.map(({ name, result, message, inventory }: Readonly<Record<string, unknown>>) => [
+      name,
+      result,
+      message,
+      inventory !== undefined,
+    ]),
+    [["mesh", "unchanged", "is out already", false], ["shop", "changed", undefined, true]],
+  );
+});
+
+Deno.test("a change that is refused tells each reason, also as JSON", async () => {
+  const cluster = new FakeCluster({ "kube-system": undefined, shop: undefined });
+  const one = await run(["opt-out", "kube-system", "--yes"], cluster);
+  assert.equal(one.exitCode, 1);
+  assert.doesNotMatch(one.stderr, /Nothing was changed/);
+  const both = await run(["opt-out", "kube-system", "shpo", "--yes", "-o", "json"], cluster);
+  assert.match(both.stderr, /Error: .*kube-system.*\nError: .*shpo.*shop.*\nNothing was changed\n/);
+  assert.deepEqual(
+    JSON.parse(both.stdout).namespaces.map(({ result }: Readonly<Record<string, string>>) =>
+      result
+    ),
+    ["refused", "refused"],
+  );
+});
+
+Deno.test("the question names few namespaces and counts many", async () => {
+  const names = ["a", "b", "c", "d", "e", "f"];
+  const cluster = new FakeCluster(Object.fromEntries(names.map((name) => [name, undefined])));
+  const ask = async (some: readonly string[]) =>
+    (await run(["opt-out", ...some], cluster, { typed: "n\n" })).stderr;
+  assert.match(await ask(names.slice(0, 5)), /^Opt out a, b, c, d, e\? \[y\/N\] /);
+  assert.match(await ask(names), /^Opt out 6 namespaces\? \[y\/N\] /);
+  const back = new FakeCluster({ mesh: "disabled" });
+  const asked = await run(["opt-in", "mesh"], back, { typed: "y\n" });
+  assert.match(asked.stderr, /^Opt in mesh\? \[y\/N\] $/);
+  assert.match(asked.stdout, /mesh: what comes back on every node[^]*\nmesh: opted in\n$/);
+});
+
+Deno.test("without a terminal nobody is asked, and a dry run needs no answer", async () => {
+  const cluster = new FakeCluster({ shop: undefined });
+  const asked = await run(["opt-out", "shop"], cluster);
+  assert.equal(asked.exitCode, 1);
+  assert.match(asked.stderr, /^Error: Nothing was changed: there is no terminal .*; give --yes\n$/);
+  const dry = await run(["opt-out", "shop", "--dry-run", "-o", "json"], cluster);
+  assert.equal(dry.exitCode, 0);
+  assert.equal(JSON.parse(dry.stdout).namespaces[0].result, "would-change");
+  const told = await run(["opt-out", "shop", "--dry-run"], cluster);
+  assert.match(told.stdout, /\nshop: would be opted out \(dry run\)\n$/);
+});
+
+Deno.test("without the right to write the role that grants it is printed", async () => {
+  const cluster = new FakeCluster({ shop: undefined });
+  cluster.refuses = new Map([["shop", 403]]);
+  const { exitCode, stderr } = await run(["opt-out", "shop", "--yes"], cluster);
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /^Error: .*the role below grants.*\napiVersion: rbac/);
+  cluster.answers = { "/api/v1/namespaces/shop": 403 };
+  const unread = await run(["opt-in", "shop", "--yes"], cluster);
+  assert.match(unread.stderr, /^Error: .*the role below[^]*kube-proxy:namespaces-opt-in/);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createOfferCommand } from "../../../cmd/namespaces/offer.ts";
+import { createOptInCommand } from "../../../cmd/namespaces/opt_in.ts";
+import { createOptOutCommand } from "../../../cmd/namespaces/opt_out.ts";
 import { FakeApiserver } from "../../fakes/apiserver.ts";
 import { createTestClient } from "../../fakes/kube_client.ts";
 import { runProgram } from "../surroundings.ts";
@@ -10,6 +11,7 @@ const namespaces = [
   { metadata: { name: "mesh", labels: { [label]: "disabled" } } },
   { metadata: { name: "odd", labels: { [label]: "off" } } },
 ];
+const commands = { "opt-in": createOptInCommand, "opt-out": createOptOutCommand };
 
 async function offers(action: "opt-in" | "opt-out", typed: readonly string[], status = 200) {
   await using server = await FakeApiserver.start();
@@ -23,9 +25,9 @@ async function offers(action: "opt-in" | "opt-out", typed: readonly string[], st
     caCertificate: server.authority.certificate,
     contentType: "application/json",
   });
-  const command = createOfferCommand(action, () => Promise.resolve(client));
-  const ran = await runProgram(["offer", ...typed], {
-    entries: [{ words: ["offer"], summary: "", load: () => Promise.resolve(command) }],
+  const command = commands[action](() => Promise.resolve(client));
+  const ran = await runProgram(["__complete", "do", ...typed, ""], {
+    entries: [{ words: ["do"], summary: "", load: () => Promise.resolve(command) }],
   });
   transport[Symbol.dispose]();
   return ran;
@@ -49,9 +51,9 @@ Deno.test("a cluster that refuses has nothing to offer, and says nothing", async
 });
 
 Deno.test("a cluster that cannot be reached has nothing to offer", async () => {
-  const command = createOfferCommand("opt-in", () => Promise.reject(new Error("no cluster")));
-  const ran = await runProgram(["offer"], {
-    entries: [{ words: ["offer"], summary: "", load: () => Promise.resolve(command) }],
+  const command = createOptInCommand(() => Promise.reject(new Error("no cluster")));
+  const ran = await runProgram(["__complete", "do", ""], {
+    entries: [{ words: ["do"], summary: "", load: () => Promise.resolve(command) }],
   });
   assert.deepEqual(ran, { exitCode: 0, stdout: "", stderr: "" });
 });

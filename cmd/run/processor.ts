@@ -1,4 +1,4 @@
 /** The processor as Kubernetes names it. */
-export function architecture(): string {
+export function processor(): string {
   return Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 }

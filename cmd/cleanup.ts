@@ -1,0 +1,157 @@
+/** `cleanup --mode M`: removes what a proxy mode left on this node, and nothing else. */
+import { describeError, UsageError } from "../lib/base/errors.ts";
+import { FileError } from "../lib/base/files.ts";
+import { boolean, oneOf, repeatedPath } from "../lib/base/flag_values.ts";
+import { defineFlag } from "../lib/base/flags.ts";
+import { ConfigError, describeProblem } from "../lib/config/problem.ts";
+import { internalDefaults, type ProxyConfiguration } from "../lib/config/internal.ts";
+import { loadConfiguration } from "../lib/config/load.ts";
+import { readSources } from "../lib/config/sources.ts";
+import { type AskPage, askPage } from "../lib/health/ask_page.ts";
+import { type Kernel, LinuxKernel } from "../lib/kernel/kernel.ts";
+import { leftoversByMode } from "../lib/writers/registry.ts";
+import { isDone } from "./cleanup/clean_up.ts";
+import { findLiveProxy, type LiveProxy } from "./cleanup/live_proxy.ts";
+import { refusalJson } from "./cleanup/report.ts";
+import { requireNetAdmin } from "./cleanup/rights.ts";
+import { cleanUpAndTell } from "./cleanup/tell.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { outputFlag, verbosityFlag } from "./global_flags.ts";
+import { parseListenAddress } from "./run/servers.ts";
+
+/** What the command works on. */
+export interface CleanupMachine {
+  readonly ask: AskPage;
+  /** Closed by the command. */
+  openKernel(context: CommandContext): Kernel & AsyncDisposable;
+}
+
+const refused = 2;
+
+/** Every mode that may have left something. */
+const modes = [...leftoversByMode.keys()];
+const all = "all";
+
+const modeFlag = defineFlag({
+  name: "mode",
+  type: oneOf("mode", [...modes, all]),
+  summary: "whose leftovers; all for those of every mode",
+  fallback: "",
+});
+
+const dryRunFlag = defineFlag({
+  name: "dry-run",
+  type: boolean,
+  summary: "print what would be removed, and change nothing",
+  fallback: false,
+});
+
+const forceFlag = defineFlag({
+  name: "force",
+  type: boolean,
+  summary: "remove the rules of a proxy that runs on this node too",
+  fallback: false,
+});
+
+const configFlag = defineFlag({
+  name: "config",
+  type: repeatedPath,
+  summary: "the configuration of this node's proxy, where it serves its pages at other addresses",
+  fallback: [],
+});
+
+/** The command for this machine. */
+export const cleanupCommand: Command = createCleanupCommand({
+  ask: askPage,
+  openKernel: ({ env }) => {
+    const searchPath = env("PATH");
+    return new LinuxKernel(searchPath ? { searchPath } : {});
+  },
+});
+
+/** The command over whatever machine. For tests: they bring one in memory. */
+export function createCleanupCommand(machine: CleanupMachine): Command {
+  return {
+    description:
+      "Reads first, prints what it removes, removes it and reads again. A mode whose proxy " +
+      "runs on this node is refused. What other programs made is never touched. Needs no apiserver.",
+    operands: [],
+    flags: [configFlag, dryRunFlag, forceFlag, modeFlag, outputFlag],
+    examples: [
+      { what: "See what nftables mode left", command: "cleanup --mode nftables --dry-run" },
+      { what: "Remove it", command: "cleanup --mode nftables" },
+      { what: "Each chain by name", command: "cleanup --mode iptables --dry-run -v 1" },
+      { what: "Of all modes, told to programs", command: "cleanup --mode all -o json" },
+    ],
+    run: (context) => run(machine, context),
+  };
+}
+
+/** Exit code 0: all done, or nothing to do; 1: something remains; 2: refused, or not possible at all. */
+async function run({ ask, openKernel }: CleanupMachine, context: CommandContext): Promise<number> {
+  // Taken before anything else: from here on a signal ends the program in order.
+  const { arguments: args, signal, stderr, stdout } = context;
+  const mode = args.get(modeFlag);
+  if (mode === "") {
+    throw new UsageError(`Missing --mode; give --mode ${[...modes, all].join(", --mode ")}`);
+  }
+  const dryRun = args.get(dryRunFlag);
+  await using kernel = openKernel(context);
+  requireNetAdmin(kernel);
+  const chosen = mode === all ? modes : [mode];
+  if (!dryRun && !args.get(forceFlag)) {
+    const addresses = addressesOf(await configurationOf(args.get(configFlag)));
+    const refusal = refusalOf(mode, await findLiveProxy(addresses, { ask, signal }));
+    if (refusal !== undefined) {
+      stderr.write(`Error: ${refusal}\n`);
+      if (args.get(outputFlag) === "json") stdout.write(refusalJson(refusal, dryRun));
+      return refused;
+    }
+  }
+  const outcomes = await cleanUpAndTell(chosen, {
+    doors: leftoversByMode,
+    kernel,
+    dryRun,
+    format: args.get(outputFlag) === "json" ? "json" : "text",
+    each: args.get(verbosityFlag) > 0,
+    stdout,
+    stderr,
+    signal,
+  });
+  return isDone(outcomes) ? 0 : 1;
+}
+
+/** Why the proxy that runs here is in the way; undefined where it is not. */
+function refusalOf(mode: string, live: LiveProxy | undefined): string | undefined {
+  if (!live) return undefined;
+  const way = "stop it first, or give --force";
+  const subject = mode === all ? "after all modes" : `after ${mode} mode`;
+  if (live.mode === undefined) {
+    return `Cannot clean up ${subject}: a proxy answers at ${live.page} and does not tell its mode; ${way}`;
+  }
+  if (mode !== all && mode !== live.mode) return undefined;
+  return `Cannot clean up ${subject}: a proxy in ${live.mode} mode runs here and answers at ${live.page}; ${way}`;
+}
+
+function addressesOf({ healthzBindAddress, metricsBindAddress }: ProxyConfiguration) {
+  return {
+    healthz: parseListenAddress(healthzBindAddress),
+    metrics: parseListenAddress(metricsBindAddress),
+  };
+}
+
+/** As `run` reads it. What cannot be read or understood tells no addresses: nothing is begun then. */
+async function configurationOf(paths: readonly string[]): Promise<ProxyConfiguration> {
+  const given = paths.filter((path) => path !== "");
+  if (given.length === 0) return internalDefaults();
+  try {
+    const sources = await readSources(given);
+    const { loaded, problems } = loadConfiguration(sources, { strict: false, platform: "linux" });
+    if (loaded) return loaded.configuration;
+    const errors = problems.filter(({ severity }) => severity === "error");
+    throw new ConfigError(errors.map(describeProblem).join("; "), problems);
+  } catch (error) {
+    if (!(error instanceof FileError || error instanceof ConfigError)) throw error;
+    throw new UsageError(`Cannot clean up: ${describeError(error)}`, { cause: error });
+  }
+}

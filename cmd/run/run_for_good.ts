@@ -1,0 +1,70 @@
+/** The usual way to run: until a signal, or until one of the duties fails. */
+import { untilAborted } from "../../lib/base/abort.ts";
+import { applyOomScore } from "../../lib/kernel/oom_score.ts";
+import { followAddresses } from "../../lib/node/addresses.ts";
+import { announce } from "./announce.ts";
+import { endWhenRewritten } from "./config_file.ts";
+import { familySyncs, paceOf } from "./family_syncs.ts";
+import { leftoverWatch } from "./leftovers.ts";
+import { returnMemory } from "./memory.ts";
+import { processor } from "./processor.ts";
+import { registerProgramMetrics } from "./program_metrics.ts";
+import type { Proxy } from "./proxy.ts";
+import { proxyHealth } from "./proxy_health.ts";
+import { startServers } from "./servers.ts";
+
+/** How many changes of any family were heard of. */
+function changesOf({ families, state }: Proxy): number {
+  const events = families.flatMap((family) => state.families.get(family)?.events ?? []);
+  return events.reduce(
+    (sum, each) => sum + each.endpointChangesTotal + each.serviceChangesTotal,
+    0,
+  );
+}
+
+/** Keeps everything programmed until the lifetime ends. */
+export async function runForGood(proxy: Proxy): Promise<void> {
+  const { clock, context, lifetime, metrics, nodeName, options, events, state, kernel } = proxy;
+  const { logger } = context;
+  announce(proxy);
+  lifetime.start((signal) =>
+    applyOomScore(
+      options.configuration.linux.oomScoreAdj,
+      { self: kernel.self, clock, logger },
+      signal,
+    )
+  );
+  const health = proxyHealth(proxy);
+  registerProgramMetrics(metrics, {
+    gates: options.gates,
+    self: kernel.self,
+    reportedVersion: options.reportedVersion,
+    platform: `linux/${processor()}`,
+  });
+  startServers({ ...proxy, logger, health, pace: await paceOf(proxy) });
+  for (const file of options.configFiles) {
+    lifetime.start((signal) => endWhenRewritten(file, { logger, signal }));
+  }
+  const synced = Promise.withResolvers<void>();
+  const leftovers = leftoverWatch(proxy);
+  await leftovers.look(lifetime.signal);
+  const syncs = await familySyncs(proxy, { health, onSynced: synced.resolve });
+  for (const sync of syncs) lifetime.start((signal) => sync.run(signal));
+  lifetime.start(async (signal) => {
+    await Promise.race([synced.promise, untilAborted(signal)]);
+    await leftovers.standAside(proxy.families, signal);
+  });
+  lifetime.start((signal) => leftovers.follow(signal));
+  lifetime.start((signal) => kernel.untilLost(signal));
+  const changes = () => changesOf(proxy);
+  lifetime.start((signal) => returnMemory({ self: kernel.self, clock, changes }, signal));
+  lifetime.start((signal) =>
+    followAddresses(
+      { links: kernel.links, state, clock, logger, standIn: !proxy.hasNode },
+      signal,
+    )
+  );
+  const about = { kind: "Node", namespace: "", name: nodeName } as const;
+  events.emit({ about, type: "Normal", reason: "Starting", action: "StartKubeProxy", note: "" });
+  await lifetime.finished();
+}
