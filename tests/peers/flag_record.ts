@@ -1,11 +1,19 @@
 /** The record of what upstream's program made of each command line. */
 
+/** A configuration, or a section of one. */
+export interface Values {
+  readonly [field: string]: unknown;
+}
+
+/** Values by dotted paths. */
+export type Changes = Readonly<Record<string, unknown>>;
+
 export interface FlagRecord {
   readonly name: string;
   readonly args: readonly string[];
   readonly exitCode: number;
-  /** What it wrote, if it did. */
-  readonly configuration?: unknown;
+  /** Where what it wrote differs from `base`, by dotted paths; absent where it refused. */
+  readonly changed?: Changes;
   /** The last line it said, if it refused. */
   readonly said?: string;
 }
@@ -21,6 +29,8 @@ export interface RecordedFlags {
   readonly program: string;
   readonly date: string;
   readonly dumps: readonly FlagDump[];
+  /** What it writes without any argument. */
+  readonly base: Values;
   readonly records: readonly FlagRecord[];
 }
 
@@ -36,4 +46,31 @@ export function flagFile(name: string): string {
 /** Reads the record. */
 export async function readRecord(): Promise<RecordedFlags> {
   return JSON.parse(await Deno.readTextFile(recordPath));
+}
+
+/** Where a configuration differs from the base. A field that the base has is never gone. */
+export function changesFrom(base: Values, values: Values, path = ""): Changes {
+  const changes = Object.entries(values).map(([field, value]) => {
+    const [known, place] = [base[field], `${path}${field}`];
+    if (isSection(known) && isSection(value)) return changesFrom(known, value, `${place}.`);
+    return JSON.stringify(known) === JSON.stringify(value) ? {} : { [place]: value };
+  });
+  return Object.assign({}, ...changes);
+}
+
+/** The configuration that differs so from the base. */
+export function withChanges(base: Values, changes: Changes, path = ""): Values {
+  const own = Object.entries(base).map(([field, known]) => {
+    return [field, isSection(known) ? withChanges(known, changes, `${path}${field}.`) : known];
+  });
+  // A field that is set may be one that is left out otherwise.
+  const set = Object.entries(changes).filter(([place]) => place.startsWith(path))
+    .map(([place, value]) => [place.slice(path.length), value] as const)
+    .filter(([field]) => !field.includes("."));
+  return Object.fromEntries([...own, ...set]);
+}
+
+function isSection(value: unknown): value is Values {
+  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+    Object.keys(value).length > 0;
 }

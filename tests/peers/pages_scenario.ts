@@ -3,6 +3,7 @@
  * apart, a change, a flow that is ended. The same for upstream's proxy, whose pages are recorded, and
  * for ours, whose pages are compared with the record.
  */
+import { controlPlaneVersion } from "../controlplane/rig/binaries.ts";
 import { ProxyFiles } from "../controlplane/rig/proxy_files.ts";
 import { ProxyProcess, type ProxyProgram } from "../controlplane/rig/proxy_process.ts";
 import {
@@ -16,7 +17,9 @@ import {
   untilAnsweredBy,
 } from "../controlplane/rig/small_cluster.ts";
 import type { ManifestObject } from "../controlplane/rig/api.ts";
+import { showBackend, ToolFolder } from "../kernel/rig/mode_rules.ts";
 import { podCIDRs } from "../scenarios/addresses.ts";
+import type { RuleMode } from "../scenarios/setups.ts";
 import { parseExposition } from "./exposition.ts";
 
 /** Where the proxy's pages are, seen from the control plane. */
@@ -31,42 +34,59 @@ export interface Page {
 
 const web = { name: "web", clusterIPs: ["172.30.0.10", "fd00:172:30::10"] } as const;
 const dns = { name: "dns", clusterIPs: ["172.30.0.11", "fd00:172:30::11"] } as const;
+const lonelyNodePort = 30_012;
 const DEADLINE_MS = 20_000;
+
+/** What upstream's proxy showed in a mode. */
+export function recordOfPages({ kind }: RuleMode): URL {
+  const suffix = kind === "nftables" ? "" : `-${kind}`;
+  const name = `kubernetes-${controlPlaneVersion.slice(1)}${suffix}.json`;
+  return new URL(`./recorded/pages/${name}`, import.meta.url);
+}
 
 /** A proxy that has been through the scenario. */
 export class ExercisedProxy implements AsyncDisposable {
   readonly process: ProxyProcess;
   /** `/metrics` after the first sync, before anything changed. */
   readonly atFirst: string;
-  readonly #files: ProxyFiles;
+  readonly #files: AsyncDisposable;
 
-  private constructor(parts: { process: ProxyProcess; files: ProxyFiles; atFirst: string }) {
+  private constructor(parts: { process: ProxyProcess; files: AsyncDisposable; atFirst: string }) {
     this.process = parts.process;
     this.#files = parts.files;
     this.atFirst = parts.atFirst;
   }
 
-  static async run(cluster: SmallCluster, program: ProxyProgram): Promise<ExercisedProxy> {
+  static async run(
+    cluster: SmallCluster,
+    { program, mode }: { readonly program: ProxyProgram; readonly mode: RuleMode },
+  ): Promise<ExercisedProxy> {
     for (const object of objects()) await cluster.api.create(object);
-    const files = await ProxyFiles.create(cluster.plane.access, {
-      clusterCIDR: `${podCIDRs.IPv4},${podCIDRs.IPv6}`,
-      metricsBindAddress: "0.0.0.0:10249",
-      detectLocalMode: "ClusterCIDR",
-    });
+    await showBackend((argv, stdin) => cluster.onNode(argv, stdin), mode);
+    await using opened = new AsyncDisposableStack();
+    const tools = opened.use(await ToolFolder.create(mode));
+    const files = opened.use(
+      await ProxyFiles.create(cluster.plane.access, {
+        mode: mode.kind,
+        clusterCIDR: `${podCIDRs.IPv4},${podCIDRs.IPv6}`,
+        metricsBindAddress: "0.0.0.0:10249",
+        detectLocalMode: "ClusterCIDR",
+      }),
+    );
     const process = new ProxyProcess({
       program,
       namespace: cluster.node,
       args: files.args(nodeName),
+      env: tools.env,
     });
     try {
       await untilAnsweredBy("a", web.clusterIPs[0], { pauseMs: 10 });
       await untilAnsweredBy("a", web.clusterIPs[1], { pauseMs: 10 });
       const atFirst = (await page(`${metricsPage}/metrics`)).body;
       await exercise(cluster);
-      return new ExercisedProxy({ process, files, atFirst });
+      return new ExercisedProxy({ process, files: opened.move(), atFirst });
     } catch (error) {
       await process[Symbol.asyncDispose]();
-      await files[Symbol.asyncDispose]();
       throw new Error(`Cannot exercise the proxy:\n${process.log()}`, { cause: error });
     }
   }
@@ -100,6 +120,14 @@ async function exercise(cluster: SmallCluster): Promise<void> {
   for (const [index] of dns.clusterIPs.entries()) await cluster.api.update(slice(dns, "b", index));
   await untilMetric("kubeproxy_conntrack_reconciler_deleted_entries_total", (sum) => sum >= 2);
   for (const path of ["/healthz", "/livez"]) await page(healthPage + path);
+  // iptables mode counts what goes to node ports on the loopback address, wherever it ends.
+  await cluster.agent.probe({
+    namespace: cluster.node,
+    protocol: "TCP",
+    address: "127.0.0.1",
+    port: lonelyNodePort,
+    timeoutMs: 200,
+  });
 }
 
 async function speakUdp(cluster: SmallCluster, address: string): Promise<void> {
@@ -135,7 +163,13 @@ function objects(): readonly ManifestObject[] {
     service(dns, { ports: [{ name: "p", port: 53, protocol: "UDP", targetPort: podPort }] }),
     // Nobody serves these here: they are what `no_local_endpoints` counts.
     service({ name: "lonely", clusterIPs: ["172.30.0.12", "fd00:172:30::12"] }, {
-      ports: [{ name: "p", port: 80, protocol: "TCP", targetPort: podPort }],
+      ports: [{
+        name: "p",
+        port: 80,
+        protocol: "TCP",
+        targetPort: podPort,
+        nodePort: lonelyNodePort,
+      }],
       internalTrafficPolicy: "Local",
       externalTrafficPolicy: "Local",
       type: "NodePort",

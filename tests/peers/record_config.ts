@@ -6,10 +6,12 @@
 import { upstreamCases } from "../lib/config/upstream_cases.ts";
 import { linesBeyond, type Recorded, recordedPath } from "./recorded_config.ts";
 
-const [binary] = Deno.args;
-const folder = await Deno.makeTempDir();
+interface Answer {
+  readonly output?: string;
+  readonly error?: string;
+}
 
-async function ask(text: string): Promise<{ output?: string; error?: string }> {
+async function ask(binary: string, folder: string, text: string): Promise<Answer> {
   const [file, written] = [`${folder}/config.yaml`, `${folder}/written.yaml`];
   await Deno.writeTextFile(file, text);
   const { code, stderr } = await new Deno.Command(binary, {
@@ -23,23 +25,34 @@ async function ask(text: string): Promise<{ output?: string; error?: string }> {
   return { error: message.replace(/^.*"command failed" err=/, "").replaceAll(folder, "") };
 }
 
-const { stdout } = await new Deno.Command(binary, { args: ["--version"] }).output();
-const base = await ask(
-  "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n",
-);
-if (!base.output) throw new Error(`The empty configuration was refused: ${base.error}`);
-const recorded: Recorded = {
-  program: new TextDecoder().decode(stdout).trim(),
-  date: new Date().toISOString().slice(0, 10),
-  base: base.output,
-  cases: {},
-};
-const cases: Record<string, Recorded["cases"][string]> = {};
-for (const { name, text } of upstreamCases) {
-  const { output, error } = await ask(text);
-  cases[name] = output === undefined
-    ? { error: error ?? "" }
-    : { changed: linesBeyond(output, base.output) };
+const empty = "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n";
+
+/** All that upstream makes of the cases. */
+export async function recordConfig(binary: string): Promise<Recorded> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const { stdout } = await new Deno.Command(binary, { args: ["--version"] }).output();
+    const base = await ask(binary, folder, empty);
+    if (!base.output) throw new Error(`The empty configuration was refused: ${base.error}`);
+    const cases: Record<string, Recorded["cases"][string]> = {};
+    for (const { name, text } of upstreamCases) {
+      const { output, error } = await ask(binary, folder, text);
+      cases[name] = output === undefined
+        ? { error: error ?? "" }
+        : { changed: linesBeyond(output, base.output) };
+    }
+    return {
+      program: new TextDecoder().decode(stdout).trim(),
+      date: new Date().toISOString().slice(0, 10),
+      base: base.output,
+      cases,
+    };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }
-await Deno.writeTextFile(recordedPath, `${JSON.stringify({ ...recorded, cases }, null, 1)}\n`);
-await Deno.remove(folder, { recursive: true });
+
+if (import.meta.main) {
+  const recorded = await recordConfig(Deno.args[0]);
+  await Deno.writeTextFile(recordedPath, `${JSON.stringify(recorded, null, 1)}\n`);
+}
