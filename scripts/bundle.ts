@@ -3,14 +3,14 @@
  * stacks name the file that speaks and only the modules that a command needs are loaded; and each
  * package of theirs bundled into one, since compiling embeds whole folders of packages otherwise.
  *
- *   deno run -A scripts/bundle.ts OUTDIR VERSION COMMIT
+ *   deno run -A scripts/bundle.ts OUTDIR VERSION COMMIT BUILD_DATE
  */
 import { build, type BuildOptions, type Plugin, stop } from "esbuild";
 import { isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
 
 /** Modules that nobody imports: they are started by their URL. */
-const workers = ["lib/kernel/nftables/worker.ts"];
+const workers = ["lib/kernel/nf_tables/worker.ts"];
 const packagesFolder = "packages";
 
 const common: BuildOptions = {
@@ -26,7 +26,14 @@ const common: BuildOptions = {
 /** Which names of which packages our modules use. */
 type UsedPackages = Map<string, Set<string>>;
 
-async function bundle(outdir: string, version: string, commit: string): Promise<void> {
+/** What the program knows of its own build. */
+interface Build {
+  readonly version: string;
+  readonly commit: string;
+  readonly date: string;
+}
+
+async function bundle(outdir: string, { version, commit, date }: Build): Promise<void> {
   const used: UsedPackages = new Map();
   const modules = await reachableModules(used);
   await build({
@@ -37,6 +44,7 @@ async function bundle(outdir: string, version: string, commit: string): Promise<
     define: {
       KUBE_PROXY_VERSION: JSON.stringify(version),
       KUBE_PROXY_COMMIT: JSON.stringify(commit),
+      KUBE_PROXY_BUILD_DATE: JSON.stringify(date),
     },
     plugins: [keepImports],
   });
@@ -190,5 +198,5 @@ function fileOf(name: string): string {
   return name.replace(/^@/, "").replaceAll("/", "-");
 }
 
-const [outdir, version, commit] = Deno.args;
-await bundle(outdir, version, commit);
+const [outdir, version, commit, date] = Deno.args;
+await bundle(outdir, { version, commit, date });

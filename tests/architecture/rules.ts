@@ -13,10 +13,23 @@ export interface Room {
 const base = "lib/base/";
 const kernel = "lib/kernel/";
 const snapshot = "lib/snapshot/";
+const node = "lib/node/";
 const writer = "lib/writers/writer.ts";
+const leftovers = "lib/writers/leftovers.ts";
+const kubeChains = "lib/writers/kube_chains/";
 const registry = "lib/writers/registry.ts";
 
-export const modes = ["nftables", "iptables", "ipvs", "winkernel", "userspace"] as const;
+const writers = new URL("../../lib/writers/", import.meta.url);
+const doors = ["config.ts", "mod.ts", "leftovers.ts"];
+
+/** A folder with a door is a mode's: a new one needs no line here. */
+export const modes: readonly string[] = [...Deno.readDirSync(writers)]
+  .filter(({ isDirectory, name }) =>
+    isDirectory &&
+    [...Deno.readDirSync(new URL(`${name}/`, writers))].some((file) => doors.includes(file.name))
+  )
+  .map(({ name }) => name)
+  .sort();
 
 export const rooms: readonly Room[] = [
   { path: base, imports: [] },
@@ -26,7 +39,9 @@ export const rooms: readonly Room[] = [
   { path: "lib/config/", imports: [base, registry] },
   { path: "lib/watchers/", imports: [base, "lib/kube/"] },
   { path: "lib/trackers/", imports: [base, "lib/kube/", snapshot] },
-  { path: writer, imports: [base, kernel, snapshot] },
+  { path: writer, imports: [base, kernel, snapshot, leftovers] },
+  { path: leftovers, imports: [base, kernel] },
+  { path: kubeChains, imports: [base, kernel, leftovers] },
   {
     path: registry,
     imports: [
@@ -34,12 +49,13 @@ export const rooms: readonly Room[] = [
       kernel,
       snapshot,
       writer,
+      leftovers,
       ...modes.map((mode) => `lib/writers/${mode}/config.ts`),
     ],
   },
   ...modes.map((mode) => ({
     path: `lib/writers/${mode}/`,
-    imports: [base, kernel, snapshot, writer],
+    imports: [base, kernel, snapshot, writer, leftovers, kubeChains],
   })),
   {
     path: "lib/sync/",
@@ -51,6 +67,19 @@ export const rooms: readonly Room[] = [
       snapshot,
       "lib/health/",
       "lib/record/",
+      writer,
+    ],
+  },
+  {
+    path: node,
+    imports: [
+      base,
+      "lib/kube/",
+      kernel,
+      "lib/config/",
+      "lib/watchers/",
+      "lib/trackers/",
+      snapshot,
       writer,
     ],
   },
@@ -67,8 +96,10 @@ export const rooms: readonly Room[] = [
       "lib/watchers/",
       "lib/trackers/",
       snapshot,
+      node,
       "lib/record/",
       writer,
+      leftovers,
       registry,
     ],
   },
@@ -82,70 +113,116 @@ export const rooms: readonly Room[] = [
       "lib/watchers/",
       "lib/trackers/",
       snapshot,
+      node,
       "lib/sync/",
       "lib/health/",
       "lib/record/",
       "lib/namespaces/",
       "lib/doctor/",
       writer,
+      leftovers,
       registry,
     ],
   },
   { path: "main.ts", imports: ["cmd/", base] },
 ];
 
-/** The registry may reach a mode's runtime, but only when it is asked for. */
+/** The registry may reach a mode's rules and its leftovers, but only when it is asked for. */
 export const lazyImports: readonly { readonly from: string; readonly to: RegExp }[] = [
-  { from: registry, to: /^lib\/writers\/[a-z]+\/mod\.ts$/ },
+  { from: registry, to: /^lib\/writers\/[a-z]+\/(mod|leftovers)\.ts$/ },
 ];
 
 /** What code may do only in its home. `only` are path prefixes or files. */
 export interface Home {
   readonly what: string;
-  readonly pattern: RegExp;
+  /** Globals by their dotted names, whichever way the code takes to them. */
+  readonly names?: readonly string[];
+  /** How a text begins that names what is guarded. */
+  readonly text?: RegExp;
   readonly only: readonly string[];
 }
 
 const entry = ["main.ts", "cmd/"];
+const files = ["lib/base/files.ts", "lib/base/files_watch.ts", "lib/base/file_state.ts", kernel];
 
+/** A member of `Deno` that stands in no row here has no home, and nobody may use it. */
 export const homes: readonly Home[] = [
   {
     what: "native code",
-    pattern: /\bDeno\.(dlopen|UnsafeCallback|UnsafePointerView)\b/,
+    names: ["Deno.dlopen", "Deno.UnsafeCallback", "Deno.UnsafePointer", "Deno.UnsafePointerView"],
     only: [kernel],
   },
-  { what: "processes", pattern: /\bDeno\.(Command|run|kill)\b/, only: [kernel] },
-  { what: "/proc and /sys", pattern: /["'`]\/(proc|sys)\//, only: [kernel] },
-  { what: "outgoing connections", pattern: /\bDeno\.(connect|connectTls)\b/, only: [kernel] },
+  { what: "processes", names: ["Deno.Command", "Deno.kill"], only: [kernel] },
+  { what: "threads", names: ["Worker"], only: [kernel] },
+  { what: "/proc and /sys", text: /^\/(proc|sys)\//, only: [kernel] },
+  { what: "the kernel's release", names: ["Deno.osRelease"], only: [kernel] },
+  { what: "the engine's heap", names: ["Deno.memoryUsage", "gc"], only: [kernel] },
   {
-    what: "HTTP requests",
-    pattern: /(?<![.\w#])fetch\(|\bDeno\.createHttpClient\b/,
-    only: ["lib/kube/"],
+    what: "outgoing connections",
+    names: ["Deno.connect", "Deno.connectTls"],
+    only: [kernel, "lib/health/ask_page.ts"],
   },
+  { what: "HTTP requests", names: ["fetch", "Deno.createHttpClient"], only: ["lib/kube/"] },
   {
     what: "listening",
-    pattern: /\bDeno\.(serve|listen|listenTls|listenDatagram)\b/,
+    names: ["Deno.serve", "Deno.listen", "Deno.listenTls", "Deno.listenDatagram"],
     only: ["lib/health/"],
   },
   {
     what: "ordinary files",
-    pattern:
-      /\bDeno\.(read|write)(TextFile|File|Dir)(Sync)?\b|\bDeno\.(open|create|stat|lstat|mkdir|remove|rename|copyFile|watchFs|symlink|truncate|chmod|realPath|makeTemp\w+)(Sync)?\(/,
-    only: ["lib/base/files.ts", "lib/base/files_watch.ts", kernel],
+    names: [
+      ...["readFile", "readTextFile", "writeFile", "writeTextFile", "readDir", "open", "create"],
+      ...["stat", "lstat", "mkdir", "remove", "rename", "copyFile", "symlink", "link", "readLink"],
+      ...["truncate", "chmod", "chown", "utime", "realPath", "makeTempDir", "makeTempFile"],
+    ].flatMap((name) => [`Deno.${name}`, `Deno.${name}Sync`]).concat("Deno.watchFs"),
+    only: files,
   },
   {
     what: "signals, environment, arguments and exit",
-    pattern: /\bDeno\.(exit|args|env|addSignalListener|removeSignalListener|exitCode)\b/,
+    names: [
+      ...["Deno.exit", "Deno.exitCode", "Deno.args", "Deno.env"],
+      ...["Deno.addSignalListener", "Deno.removeSignalListener"],
+    ],
+    only: entry,
+  },
+  {
+    what: "facts of the process and the host",
+    names: ["Deno.pid", "Deno.hostname", "Deno.version", "Deno.build"],
     only: entry,
   },
   {
     what: "standard streams",
-    pattern: /\bDeno\.(stdin|stdout|stderr)\b/,
+    names: ["Deno.stdin", "Deno.stdout", "Deno.stderr"],
     only: [...entry, "lib/base/files.ts"],
   },
+  { what: "the runtime's errors", names: ["Deno.errors"], only: ["main.ts", "cmd/", "lib/"] },
+  { what: "effects by Node's globals", names: ["process", "require"], only: [] },
+  { what: "code made from text", names: ["eval", "Function"], only: [] },
+  { what: "what a browser stores", names: ["localStorage", "sessionStorage", "caches"], only: [] },
+  { what: "sockets of the web", names: ["WebSocket", "WebSocketStream", "EventSource"], only: [] },
 ];
 
-/** Packages, and the files that may import each: a seam round every dependency. */
+/** Where a program begins: files that nobody needs to import. */
+export const entries: readonly RegExp[] = [
+  /^main\.ts$/,
+  /_test\.ts$/,
+  /^scripts\/\w+\.ts$/,
+  /^tests\/bench\/\w+_bench\.ts$/,
+  /^tests\/demo\/demo\.ts$/,
+  /^tests\/(kernel|peers)\/record_\w+\.ts$/,
+  // Guests run them by their path.
+  /^tests\/vm\/(fates|red)\/\w+\.ts$/,
+];
+
+/** Behaving fakes stand beside what they stand for, and only tests use them. */
+export const forTests = /\/fake_\w+\.ts$/;
+
+/** Imports that cannot be read from the text: this worker ends in `.js` once it is compiled. */
+export const computedImports: Readonly<Record<string, string>> = {
+  "lib/kernel/nf_tables/worker_transport.ts": "lib/kernel/nf_tables/worker.ts",
+};
+
+/** Packages, and the files that may import each: a seam round every dependency. Node's count too. */
 export const packages: Readonly<Record<string, readonly string[]>> = {
   "yaml": ["lib/base/yaml.ts", "lib/config/"],
   "zod": [
@@ -155,7 +232,10 @@ export const packages: Readonly<Record<string, readonly string[]>> = {
     ...modes.map((mode) => `lib/writers/${mode}/config.ts`),
   ],
   "prom-client": [base, "lib/health/"],
-  "@kubernetes/client-node": ["lib/kube/"],
+  // Pure, or Deno has nothing like it; all other modules of Node are effects that have a home.
+  "node:crypto": ["lib/kube/credentials/", ...modes.map((mode) => `lib/writers/${mode}/`)],
+  "node:timers": [`${base}event_loop.ts`],
+  "node:inspector/promises": ["lib/health/debug_pages.ts"],
 };
 
 /** Rooms that must not know that modes exist. */

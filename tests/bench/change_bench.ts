@@ -1,11 +1,21 @@
 /**
  * How long a change takes to reach packets: from the apiserver's acknowledgement of an EndpointSlice
  * to a real connection that meets the new endpoint, ours and upstream's one after the other.
- *   scripts/bench change [--changes=200] [--default-changes=50] [--services=1000,10000] [--only=ours]
+ *   scripts/bench change [--changes=200] [--default-changes=50] [--pause-ms=300]
+ *                        [--services=1000,10000] [--only=ours]
+ *                        [--mode=nftables|iptables] [--backend=nft|legacy]
  */
 import { parseArgs } from "node:util";
 import { SmallCluster, untilAnsweredBy } from "../controlplane/rig/small_cluster.ts";
-import { BulkCluster, type Contender, contenders, startContender } from "./cluster_subject.ts";
+import {
+  BulkCluster,
+  type Contender,
+  contenders,
+  ruleModeOf,
+  startContender,
+} from "./cluster_subject.ts";
+import { replayBare } from "./bare_replay.ts";
+import { nameOfMode } from "../scenarios/setups.ts";
 import { formatMs, formatRatio, formatTable, percentile, print } from "./table.ts";
 
 const { values } = parseArgs({
@@ -14,26 +24,33 @@ const { values } = parseArgs({
     changes: { type: "string", default: "200" },
     // Upstream's own gather for a second each, and there is nothing to learn from more of them.
     "default-changes": { type: "string", default: "50" },
+    // Between two changes, so that each is one of its own.
+    "pause-ms": { type: "string", default: "300" },
     services: { type: "string", default: "1000,10000" },
     only: { type: "string", default: "" },
+    mode: { type: "string", default: "nftables" },
+    backend: { type: "string", default: "nft" },
   },
 });
 const ENDPOINTS = 10;
-/** Between two changes, so that each is one of its own. */
-const PAUSE_MS = 50;
-const START_DEADLINE_MS = 120_000;
+/** Upstream takes minutes for a large cluster in iptables' nft backend. */
+const START_DEADLINE_MS = 900_000;
+const mode = ruleModeOf(values);
 
 interface Measured {
   readonly title: string;
   readonly samplesMs: readonly number[];
   readonly cpuMsPerChange: number;
+  /** The calls of the kernel alone. */
+  readonly bareMs?: readonly number[];
 }
 
 async function measure(
   cluster: SmallCluster,
   { bulk, contender }: { readonly bulk: BulkCluster; readonly contender: Contender },
 ): Promise<Measured> {
-  const { process, stop } = await startContender(cluster, contender);
+  const { process, stop } = await startContender(cluster, contender, mode);
+  let isRunning = true;
   try {
     for (const canary of bulk.canaries) {
       await untilAnsweredBy("a", canary.clusterIP, { deadlineMs: START_DEADLINE_MS, pauseMs: 50 });
@@ -48,14 +65,19 @@ async function measure(
       const pod = Math.floor(i / bulk.canaries.length) % 2 === 0 ? "b" : "a";
       await cluster.api.update(bulk.canarySlice(canary, pod));
       samplesMs.push(await untilAnsweredBy(pod, canary.clusterIP));
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await new Promise((resolve) => setTimeout(resolve, Number(values["pause-ms"])));
     }
     const cpuMsPerChange = (process.usage().cpuSeconds - before) * 1000 / changes;
     for (const canary of bulk.canaries) await cluster.api.update(bulk.canarySlice(canary, "a"));
-    return { title: contender.title, samplesMs, cpuMsPerChange };
-  } finally {
+    if (program.name !== "ours") return { title: contender.title, samplesMs, cpuMsPerChange };
+    await untilAnsweredBy("a", bulk.canaries[bulk.canaries.length - 1].clusterIP);
     await stop();
-    await cluster.deleteRules();
+    isRunning = false;
+    const bareMs = await replayBare({ namespace: cluster.node, bulk, mode, changes });
+    return { title: contender.title, samplesMs, cpuMsPerChange, ...bareMs ? { bareMs } : {} };
+  } finally {
+    if (isRunning) await stop();
+    await cluster.deleteRules(mode);
   }
 }
 
@@ -91,8 +113,15 @@ async function measureAll(services: number): Promise<void> {
     "CPU a change, ms",
     "p50, p99 ÷ ours",
   ].map((title, i) => ({ title, right: i > 0 }));
-  print(`## ${services} Services x ${ENDPOINTS}\n`);
+  print(`## ${services} Services x ${ENDPOINTS}, ${nameOfMode(mode)}\n`);
   print(`${formatTable(columns, rows)}\n`);
+  if (ours.bareMs === undefined) return;
+  const [p50, bare] = [ours.samplesMs, ours.bareMs].map((each) => percentile(each, 0.5));
+  print(
+    `The kernel alone takes ${formatMs(bare)} ms for our batches: ours ÷ bare ${
+      formatRatio(p50 / bare)
+    }\n`,
+  );
 }
 
 for (const services of values.services.split(",")) await measureAll(Number(services));

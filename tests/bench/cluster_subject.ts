@@ -15,7 +15,9 @@ import {
   podPort,
   type SmallCluster,
 } from "../controlplane/rig/small_cluster.ts";
+import { showBackend, ToolFolder } from "../kernel/rig/mode_rules.ts";
 import { podCIDRs } from "../scenarios/addresses.ts";
+import { allModes, nftablesMode, type RuleMode } from "../scenarios/setups.ts";
 
 /** A proxy with the settings it is measured with. */
 export interface Contender {
@@ -39,25 +41,42 @@ export function contenders(only: string = ""): readonly Contender[] {
   return all.filter(({ title }) => only === "" || title === only);
 }
 
+/** The mode that the arguments `--mode` and `--backend` name. Throws for any other. */
+export function ruleModeOf(
+  { backend, mode }: { readonly mode: string; readonly backend: string },
+): RuleMode {
+  const known = allModes.find((each) =>
+    each.kind === mode && (each.kind === "nftables" || each.backend === backend)
+  );
+  if (known) return known;
+  throw new Error(`Cannot measure: no mode "${mode}" with backend "${backend}"`);
+}
+
 /** Starts a contender on the cluster's node; the files live as long as the returned stack. */
 export async function startContender(
   cluster: SmallCluster,
   { program, minSyncPeriod }: Contender,
+  mode: RuleMode = nftablesMode,
 ): Promise<{ readonly process: ProxyProcess; readonly stop: () => Promise<void> }> {
   const files = await ProxyFiles.create(cluster.plane.access, {
     clusterCIDR: `${podCIDRs.IPv4},${podCIDRs.IPv6}`,
+    mode: mode.kind,
     minSyncPeriod,
   });
+  await showBackend((argv, stdin) => cluster.onNode(argv, stdin), mode);
+  const tools = await ToolFolder.create(mode);
   const process = new ProxyProcess({
     program,
     namespace: cluster.node,
     args: files.args(nodeName),
+    env: tools.env,
   });
   return {
     process,
     stop: async () => {
       await process[Symbol.asyncDispose]();
       await files[Symbol.asyncDispose]();
+      await tools[Symbol.asyncDispose]();
     },
   };
 }

@@ -26,7 +26,8 @@ const endpoints = Number(values.endpoints);
 /** What upstream's process receives at 10,000 Services of 10 endpoints until its first sync. */
 const upstreamMb = 7.4;
 /** As the program is compiled. */
-const v8Flags = "--v8-flags=--max-semi-space-size=2";
+const v8Flags =
+  "--v8-flags=--max-semi-space-size=2,--no-memory-reducer,--no-allocation-site-pretenuring,--expose-gc";
 
 interface Run extends FirstState {
   readonly wireMb: number;

@@ -168,7 +168,7 @@ async function main(): Promise<void> {
       "format",
       "files, MB",
       "start to last VIP, ms",
-      "of it waiting for a core, ms",
+      "of that, waiting for a processor, ms",
       "CPU of the start, ms",
       "peak RSS, MB",
       "RSS at rest, MB",

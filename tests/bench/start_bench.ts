@@ -2,11 +2,19 @@
  * A proxy's start on a node of a large cluster, its rest, a storm of changes and its restart, ours and
  * upstream's one after the other on the same control plane.
  *   scripts/bench start [--services=10000] [--endpoints=10] [--storm-seconds=15] [--only=ours]
+ *                       [--mode=nftables|iptables] [--backend=nft|legacy]
  */
 import { parseArgs } from "node:util";
 import type { ProxyProcess } from "../controlplane/rig/proxy_process.ts";
 import { SmallCluster, untilAnsweredBy } from "../controlplane/rig/small_cluster.ts";
-import { BulkCluster, type Contender, contenders, startContender } from "./cluster_subject.ts";
+import {
+  BulkCluster,
+  type Contender,
+  contenders,
+  ruleModeOf,
+  startContender,
+} from "./cluster_subject.ts";
+import { nameOfMode } from "../scenarios/setups.ts";
 import { formatMs, formatRatio, formatTable, percentile, print } from "./table.ts";
 
 const { values } = parseArgs({
@@ -17,9 +25,13 @@ const { values } = parseArgs({
     "storm-seconds": { type: "string", default: "15" },
     "rest-seconds": { type: "string", default: "20" },
     only: { type: "string", default: "" },
+    mode: { type: "string", default: "nftables" },
+    backend: { type: "string", default: "nft" },
   },
 });
-const START_DEADLINE_MS = 180_000;
+/** Upstream takes minutes for a large cluster in iptables' nft backend. */
+const START_DEADLINE_MS = 900_000;
+const mode = ruleModeOf(values);
 const STORM_WRITES_PER_SECOND = 50;
 const CANARY_EVERY_MS = 250;
 
@@ -90,7 +102,7 @@ async function measure(
   { bulk, contender }: { readonly bulk: BulkCluster; readonly contender: Contender },
 ): Promise<Figures> {
   await countReceived(cluster);
-  const first = await startContender(cluster, contender);
+  const first = await startContender(cluster, contender, mode);
   let started, storm;
   try {
     started = await measureStart(cluster, { bulk, process: first.process });
@@ -99,7 +111,7 @@ async function measure(
     await first.stop();
   }
   const restartMs = await measureRestart(cluster, { bulk, contender });
-  await cluster.deleteRules();
+  await cluster.deleteRules(mode);
   return { ...started, ...storm, restartMs };
 }
 
@@ -162,7 +174,7 @@ async function measureRestart(
 ): Promise<number> {
   const canary = bulk.canaries[0];
   const startedAt = performance.now();
-  const { stop } = await startContender(cluster, contender);
+  const { stop } = await startContender(cluster, contender, mode);
   try {
     await cluster.api.update(bulk.canarySlice(canary, "b"));
     await untilAnsweredBy("b", canary.clusterIP, { deadlineMs: START_DEADLINE_MS, pauseMs: 10 });
@@ -217,7 +229,7 @@ const rows = lines.map(({ title, promise, ratio, read }) => {
   ];
 });
 const titles = ["what", ...all.map(({ title }) => title), "ratio", "of what", "promised"];
-print(`## ${services} Services x ${endpoints}\n`);
+print(`## ${services} Services x ${endpoints}, ${nameOfMode(mode)}\n`);
 print(
   formatTable(titles.map((title, i) => ({ title, right: i > 0 && i < titles.length - 2 })), rows),
 );

@@ -9,7 +9,9 @@ import { FakeNftables } from "../../lib/kernel/nftables/fake.ts";
 import { inNetworkNamespace } from "../../lib/kernel/netns.ts";
 import { operationText } from "../../lib/kernel/nftables/text.ts";
 import type { ServicePort } from "../../lib/snapshot/snapshot.ts";
-import { createWriter, renderText, tableOf } from "../../lib/writers/nftables/mod.ts";
+import { tableOf } from "../../lib/writers/nftables/names.ts";
+import { renderText } from "../../lib/writers/nftables/render.ts";
+import { NftablesWriter } from "../../lib/writers/nftables/writer.ts";
 import { createNamespaces, ownedPrefix, removeNamespaces } from "../kernel/rig/namespaces.ts";
 import { changeText, loadText } from "./chain_per_service.ts";
 import { type ClusterSize, servicePorts, snapshotOf, withOtherEndpoints } from "./services.ts";
@@ -43,7 +45,8 @@ export interface Measurement {
 }
 
 /** The flags that the program is built with: they decide how its memory is swept. */
-const v8Flags = "--v8-flags=--max-semi-space-size=2";
+const v8Flags =
+  "--v8-flags=--max-semi-space-size=2,--no-memory-reducer,--no-allocation-site-pretenuring,--expose-gc";
 
 /** Measures one size. */
 export async function measure(options: MeasurementOptions): Promise<Measurement> {
@@ -113,7 +116,7 @@ async function ownChanges(
   const texts: string[] = [];
   for (const { after, before } of everyChange(ports, count)) {
     const nftables = new FakeNftables();
-    const writer = createWriter({ family: "IPv4", nftables, masqueradeBit: 14 });
+    const writer = new NftablesWriter({ family: "IPv4", nftables, masqueradeBit: 14 });
     const { signal } = new AbortController();
     await writer.sync(snapshotOf([before]), { kind: "all" }, signal);
     const known = nftables.commits.length;

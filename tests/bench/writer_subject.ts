@@ -5,7 +5,7 @@
  */
 import { openNftables } from "../../lib/kernel/nftables/netlink_nftables.ts";
 import type { ServicePort } from "../../lib/snapshot/snapshot.ts";
-import { createWriter } from "../../lib/writers/nftables/mod.ts";
+import { NftablesWriter } from "../../lib/writers/nftables/writer.ts";
 import type { RuleWriter } from "../../lib/writers/writer.ts";
 import { type ClusterSize, servicePorts, snapshotOf, withOtherEndpoints } from "./services.ts";
 
@@ -29,7 +29,7 @@ if (import.meta.main) await main(JSON.parse(Deno.args[0]));
 
 async function main(order: WriterOrder): Promise<void> {
   const nftables = await openNftables();
-  const writer = createWriter({ family: "IPv4", nftables, masqueradeBit: 14 });
+  const writer = new NftablesWriter({ family: "IPv4", nftables, masqueradeBit: 14 });
   const ports = servicePorts(order);
   const snapshot = snapshotOf(ports);
   const started = performance.now();

@@ -9,7 +9,7 @@ import type { CollectingLog, Follower } from "../fakes/kube_client.ts";
 import { ApiClient } from "./rig/api.ts";
 import { ControlPlane } from "./rig/control_plane.ts";
 import { controlPlaneAddresses } from "./rig/network.ts";
-import { type FollowOptions, followServices, fullStates } from "./rig/follow.ts";
+import { type FollowOptions, followServices, fullStates, unreachable } from "./rig/follow.ts";
 import { namespaceObject, serviceObject } from "./rig/objects.ts";
 import { HttpRelay, type RelayMode, TcpRelay } from "./rig/relay.ts";
 
@@ -34,6 +34,7 @@ interface Row {
   readonly hurt: (scene: Scene, late: () => Promise<void>) => Promise<void>;
   /** Complete states in all: 1 where the watch could be resumed. */
   readonly states: number;
+  /** What is said of it; no more than that the apiserver is not reachable where not given. */
   readonly log?: RegExp;
 }
 
@@ -101,7 +102,7 @@ const rows: readonly Row[] = [
       await late();
     },
     states: 1,
-    log: /Cannot follow a resource/,
+    log: /Cannot follow a resource, .*MalformedMessageError/,
   },
   {
     name: "a frame that claims to be of 4 GB",
@@ -111,6 +112,7 @@ const rows: readonly Row[] = [
       await late();
     },
     states: 1,
+    log: /Cannot follow a resource, .*: a frame of 4294967295 bytes/,
   },
   {
     name: "429 with Retry-After for a while",
@@ -119,6 +121,7 @@ const rows: readonly Row[] = [
       new Response("too many", { status: 429, headers: { "retry-after": "1" } })
     ),
     states: 1,
+    log: /Cannot watch services: HTTP status 429/,
   },
   {
     name: "a proxy that answers with its login page for a while",
@@ -134,6 +137,7 @@ const rows: readonly Row[] = [
     options: throughHttp,
     hurt: answering(() => new Response("{}", { status: 403 })),
     states: 1,
+    log: /Cannot watch services: HTTP status 403/,
   },
   {
     name: "a proxy that speaks garbage instead of TLS for a while",
@@ -202,6 +206,7 @@ const rows: readonly Row[] = [
       await writeCertificate(scene, 1);
     },
     states: 1,
+    log: /Cannot watch services: Unauthorized/,
   },
   {
     name: "etcd compacted beyond what the watch has seen",
@@ -255,7 +260,11 @@ Deno.test("a watch of a real apiserver goes on after", async (test) => {
   let count = 0;
   for (const { name, options, hurt, states, log } of rows) {
     await test.step(name, async () => {
-      const given = { timing: { connectionSilenceMs: 1_000 }, ...await options(scene) };
+      const given = {
+        timing: { connectionSilenceMs: 1_000 },
+        says: log ? [unreachable, log] : [unreachable],
+        ...await options(scene),
+      };
       await followServices(access, given, async (follower, said) => {
         await untilWatching(follower, { create, name: `early-${++count}` });
         await hurt(scene, () => create(`late-${count}`));

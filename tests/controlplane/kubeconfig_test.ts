@@ -1,6 +1,7 @@
 /** Kubeconfigs of many shapes against a real apiserver, which says whom it took us for. */
 import assert from "node:assert/strict";
 import { systemClock as clock } from "../../lib/base/clock.ts";
+import { SystemCommands } from "../../lib/kernel/commands.ts";
 import type { KubeClient } from "../../lib/kube/client.ts";
 import { connect } from "../../lib/kube/connect.ts";
 import { TestAuthority } from "../fakes/certificates.ts";
@@ -159,7 +160,7 @@ const rows: readonly Row[] = [
     shape: () => ({
       user: { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "false" } },
     }),
-    expect: /^Cannot get credentials from "false": .+; run it by hand/,
+    expect: /^Cannot get credentials from "false": exit code 1; run it by hand/,
   },
   {
     name: "impersonation",
@@ -318,6 +319,7 @@ async function connectWith(shape: Shape, fixture: Fixture): Promise<KubeClient> 
     userAgent: "kube-proxy/test",
     qps: 100,
     burst: 100,
+    commands: new SystemCommands("/usr/bin:/bin"),
     clock,
   });
 }

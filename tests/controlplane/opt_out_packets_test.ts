@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { namespaceObject } from "./rig/objects.ts";
 import { OptOutCluster, optOutLabel, reachableService } from "./rig/opt_out_cluster.ts";
+import { Quiet } from "./rig/quiet.ts";
 import { nodeAddresses, whoAnswers } from "./rig/small_cluster.ts";
 
 const EFFECT_MS = 3_000;
@@ -45,18 +46,24 @@ Deno.test({ name: "opt-out by packets", sanitizeOps: false }, async (test) => {
   const mesh = await add("mesh", "shop", 30_080);
   const nodePort = () => whoAnswers(nodeAddresses.IPv4, { port: 30_080 });
   await using proxy = await cluster.startProxy();
+  const says = [/nodePortAddresses has only IPv4 ranges/];
+  const quiet = await Quiet.since(proxy, { plane: cluster.small.plane, says });
+  // Another set of namespaces is a new watch of Services and one of slices; what comes back is listed.
+  const [goesOut, comesBack] = [{ watches: 2 }, { lists: 2, watches: 2 }];
 
   await test.step("at start: served without the label, not with it", async () => {
     assert.equal(await answers(before.clusterIPs), true);
     assert.equal(await answers(mesh.clusterIPs), true);
     assert.equal(await nodePort(), "a");
     assert.equal(await answers(hidden.clusterIPs), false);
+    await quiet.check();
   });
 
   await test.step("Services added: served without the label, not with it", async () => {
     const unseen = await add("born-out", "unseen");
     await there((await add("plain", "added")).clusterIPs);
     assert.equal(await answers(unseen.clusterIPs), false);
+    await quiet.check();
   });
 
   await test.step("Services removed: gone without the label, and nothing happens with it", async () => {
@@ -65,12 +72,14 @@ Deno.test({ name: "opt-out by packets", sanitizeOps: false }, async (test) => {
     await gone(before.clusterIPs);
     assert.equal(await answers(hidden.clusterIPs), false);
     assert.equal(await answers(mesh.clusterIPs), true);
+    await quiet.check();
   });
 
   await test.step("the label added: cluster IPs and node ports stop within 3 s", async () => {
     await cluster.setLabel("mesh", "disabled");
     await gone(mesh.clusterIPs);
     await within("the node port is gone", async () => await nodePort() === undefined);
+    await quiet.check(goesOut);
   });
 
   await test.step("the label removed: what was there and what came meanwhile is served within 3 s", async () => {
@@ -79,6 +88,7 @@ Deno.test({ name: "opt-out by packets", sanitizeOps: false }, async (test) => {
     await there(mesh.clusterIPs);
     await there(meanwhile.clusterIPs);
     await within("the node port answers", async () => await nodePort() === "a");
+    await quiet.check(comesBack);
   });
 
   await test.step("a value other than disabled changes nothing", async () => {
@@ -87,6 +97,7 @@ Deno.test({ name: "opt-out by packets", sanitizeOps: false }, async (test) => {
     await there((await add("born-out", "back")).clusterIPs);
     assert.equal(await answers(mesh.clusterIPs), true);
     await cluster.setLabel("mesh", null);
+    await quiet.check(comesBack);
   });
 
   await test.step("an opted-out namespace that is deleted and made anew without the label is served", async () => {
@@ -97,6 +108,7 @@ Deno.test({ name: "opt-out by packets", sanitizeOps: false }, async (test) => {
     await api.create(namespaceObject("mesh"));
     for (const object of mesh.objects) await api.create(object);
     await there(mesh.clusterIPs);
+    await quiet.check({ lists: 2, watches: 4 });
   });
 
   await test.step("a Service moved out of an opted-out namespace is served at its new place", async () => {
@@ -109,6 +121,7 @@ Deno.test({ name: "opt-out by packets", sanitizeOps: false }, async (test) => {
     }));
     for (const object of moved) await api.create(object);
     await there(mesh.clusterIPs);
+    await quiet.check(goesOut);
   });
 
   await test.step("a label that flaps 10 times a second ends as it was left", async () => {
@@ -120,5 +133,7 @@ Deno.test({ name: "opt-out by packets", sanitizeOps: false }, async (test) => {
     }
     await there(flapping.clusterIPs);
     assert.ok(proxy.isRunning, proxy.log());
+    // Changes are gathered for a second at least, and these went on for three.
+    await quiet.check({ lists: 4, watches: 10 });
   });
 });

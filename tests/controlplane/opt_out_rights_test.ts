@@ -4,7 +4,7 @@ import { namespaceObject } from "./rig/objects.ts";
 import { OptOutCluster, optOutLabel, reachableService } from "./rig/opt_out_cluster.ts";
 import { whoAnswers } from "./rig/small_cluster.ts";
 
-const REFUSAL = "The apiserver does not give this resource";
+const REFUSAL = "The apiserver does not serve this resource";
 
 Deno.test({ name: "run without the right to see Namespaces", sanitizeOps: false }, async (test) => {
   await using cluster = await OptOutCluster.create({ rights: false });

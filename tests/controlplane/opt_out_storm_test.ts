@@ -137,7 +137,8 @@ class Storm {
 }
 
 Deno.test({
-  name: `${STEPS} random changes and apiserver restarts end in what a fresh start writes`,
+  name:
+    `${STEPS} random changes and apiserver restarts end in what a fresh start writes (seed ${seed})`,
   sanitizeOps: false,
 }, async () => {
   await using cluster = await OptOutCluster.create();

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { ourProgram, ProxyProcess, type Usage } from "./rig/proxy_process.ts";
 import { ProxyFiles } from "./rig/proxy_files.ts";
+import { Quiet } from "./rig/quiet.ts";
 import {
   namespaceName,
   nodeName,
@@ -90,6 +91,7 @@ Deno.test(`${CHURN_SECONDS} s of ${CHANGES_PER_SECOND} changes a second leave me
   await createWeb(cluster);
   await using files = await ProxyFiles.create(cluster.plane.access, { clusterCIDR });
   await using process = await startProxy(cluster, files);
+  const quiet = await Quiet.since(process, { plane: cluster.plane, without: ["namespaces"] });
   const churn = new Churn(cluster);
   await churn.run(SETTLE_SECONDS);
   const before = await least(process);
@@ -100,6 +102,8 @@ Deno.test(`${CHURN_SECONDS} s of ${CHANGES_PER_SECOND} changes a second leave me
   assert.ok(after.descriptors <= before.descriptors, told);
   assert.ok(after.sockets <= before.sockets, told);
   for (const address of Object.values(services)) await untilAnsweredBy("a", address);
+  // The server lets a watch last five to ten minutes.
+  await quiet.check({ watches: 4 * Math.floor((SETTLE_SECONDS + CHURN_SECONDS) / 300) });
 });
 
 /** Services that come, change and go: the same ones again and again, so that nothing has to grow. */

@@ -3,8 +3,10 @@
  * apiserver goes and comes back meanwhile: no connection to a Service notices any of it.
  */
 import assert from "node:assert/strict";
+import { away } from "./rig/follow.ts";
 import { ProxyFiles } from "./rig/proxy_files.ts";
 import { ourProgram, ProxyProcess } from "./rig/proxy_process.ts";
+import { Quiet } from "./rig/quiet.ts";
 import {
   nodeAddresses,
   nodeName,
@@ -71,6 +73,7 @@ Deno.test("a clock that jumps neither stops changes nor makes the node unhealthy
       args: files.args(nodeName),
     });
     await process.inSync();
+    const quiet = await Quiet.since(process, { plane, without: ["namespaces"] });
     await change();
     const endLoad = await startWebLoad(cluster);
     for (const [direction, offset] of [["forth", `+${JUMP_HOURS}h`], ["back", "+0"]]) {
@@ -82,10 +85,12 @@ Deno.test("a clock that jumps neither stops changes nor makes the node unhealthy
         const hours = (await lastSync() - before) / 3600;
         assert.equal(Math.round(Math.abs(hours)), JUMP_HOURS, "the program saw the jump");
         await isWell();
+        await quiet.check();
         await plane.stopApiserver();
         await plane.startApiserver();
         await change();
         await isWell();
+        await quiet.check({ says: away, lists: 4, watches: 16 });
       });
     }
     assert.ok(process.isRunning);

@@ -6,27 +6,38 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../lib/base/ip_family.ts";
 import { describeWrong, runFates } from "../kernel/rig/fates.ts";
 import { ApiserverProgrammer } from "../kernel/rig/programmers/apiserver.ts";
-import { createShopCluster, deleteProxyTables } from "../kernel/rig/shop_cluster.ts";
+import {
+  createShopCluster,
+  deleteProxyTables,
+  listProxyRules,
+} from "../kernel/rig/shop_cluster.ts";
+import { differencesFromRecord, readRecordedRules } from "../peers/recorded_rules.ts";
 import { clusterManifests } from "../scenarios/manifests.ts";
-import { setups } from "../scenarios/setups.ts";
+import { allModes, nameOfMode, setupsOf } from "../scenarios/setups.ts";
 import { shopFates } from "../scenarios/shop_fates.ts";
 import { shopServices } from "../scenarios/shop_services.ts";
 import { ourProgram } from "./rig/proxy_process.ts";
 
-Deno.test("the program beside a real apiserver meets the table of fates", async (test) => {
-  await using cluster = await createShopCluster();
-  await using programmer = await ApiserverProgrammer.create(ourProgram());
-  for (const setup of setups) {
-    await test.step(setup.name, async () => {
-      await using _proxy = await programmer.start(cluster, {
-        manifests: clusterManifests(shopServices),
-        setup,
+for (const mode of allModes) {
+  Deno.test(`the program beside a real apiserver meets the table of fates, ${nameOfMode(mode)}`, async (test) => {
+    await using cluster = await createShopCluster();
+    await using programmer = await ApiserverProgrammer.create(ourProgram());
+    for (const setup of setupsOf(mode)) {
+      await test.step(setup.name, async () => {
+        await using _proxy = await programmer.start(cluster, {
+          manifests: clusterManifests(shopServices),
+          setup,
+        });
+        for (const family of ipFamilies) {
+          const options = { services: shopServices, rows: shopFates, setup, family };
+          assert.equal(describeWrong(await runFates(cluster, options)), "");
+          if (mode.kind !== "iptables") continue;
+          const recorded = await readRecordedRules(setup, family);
+          const save = await listProxyRules(cluster, { mode, family });
+          assert.deepEqual(differencesFromRecord(save, recorded), []);
+        }
       });
-      for (const family of ipFamilies) {
-        const options = { services: shopServices, rows: shopFates, setup, family };
-        assert.equal(describeWrong(await runFates(cluster, options)), "");
-      }
-    });
-    await deleteProxyTables(cluster);
-  }
-});
+      await deleteProxyTables(cluster, { mode });
+    }
+  });
+}

@@ -1,6 +1,7 @@
 /** What load balancers and probes see of the program: its states, and the health-check ports of Services. */
 import assert from "node:assert/strict";
 import { ProxyFiles } from "./rig/proxy_files.ts";
+import { assertContent } from "./rig/quiet.ts";
 import { ourProgram, ProxyProcess } from "./rig/proxy_process.ts";
 import {
   namespaceName,
@@ -20,6 +21,8 @@ const DEADLINE_MS = 10_000;
 
 interface Start {
   readonly nodePortAddresses: readonly string[];
+  /** The warnings and errors that there may be. */
+  readonly says?: readonly RegExp[];
 }
 
 Deno.test("health pages and ports of the program beside a real apiserver", async (test) => {
@@ -43,7 +46,7 @@ Deno.test("health pages and ports of the program beside a real apiserver", async
   await api.create(onNode(slice));
 
   const starting = async (
-    { nodePortAddresses }: Start,
+    { nodePortAddresses, says }: Start,
     body: (p: ProxyProcess) => Promise<void>,
   ) => {
     await using files = await ProxyFiles.create(cluster.plane.access, {
@@ -57,6 +60,7 @@ Deno.test("health pages and ports of the program beside a real apiserver", async
       args: files.args(nodeName),
     });
     await body(process);
+    assertContent(process, says);
   };
 
   const choices: readonly (readonly [name: string, start: Start])[] = [
@@ -84,7 +88,8 @@ Deno.test("health pages and ports of the program beside a real apiserver", async
   await test.step("until its first sync it is alive and not to be sent traffic", async () => {
     await cluster.deleteRules();
     const owner = await TableOwner.take(cluster);
-    await starting({ nodePortAddresses: ["primary"] }, async (process) => {
+    const says = [/"Sync failed"/];
+    await starting({ nodePortAddresses: ["primary"], says }, async (process) => {
       await process.said("Sync failed");
       const seen = await codes();
       assert.equal(seen.healthz, 503);

@@ -1,5 +1,7 @@
 /** How the program starts, changes and ends beside a real apiserver: exit codes, rules that stay, refusals. */
 import assert from "node:assert/strict";
+import { away } from "./rig/follow.ts";
+import { assertContent } from "./rig/quiet.ts";
 import { ourProgram, ProxyProcess } from "./rig/proxy_process.ts";
 import { type KubeadmSettings, ProxyFiles } from "./rig/proxy_files.ts";
 import {
@@ -28,9 +30,11 @@ interface Started extends AsyncDisposable {
 
 async function start(
   cluster: SmallCluster,
-  { settings = {}, args = [] }: {
+  { settings = {}, args = [], says = [] }: {
     readonly settings?: Settings;
     readonly args?: readonly string[];
+    /** The warnings and errors that there may be. */
+    readonly says?: readonly RegExp[];
   } = {},
 ): Promise<Started> {
   const files = await ProxyFiles.create(cluster.plane.access, { clusterCIDR, ...settings });
@@ -45,6 +49,8 @@ async function start(
     [Symbol.asyncDispose]: async () => {
       await process[Symbol.asyncDispose]();
       await files[Symbol.asyncDispose]();
+      // Whoever expects the program to end with 1 asks for the reason as well.
+      assertContent(process, [/"command failed"/, ...says]);
     },
   };
 }
@@ -183,21 +189,24 @@ Deno.test("the program starts, changes and ends as a node's supervisor expects",
     await api.create(nodeObject());
   });
 
-  const refused = [
+  await test.step("a mode that there is not is refused in one sentence", async () => {
+    await using proxy = await start(cluster, { settings: { mode: "ipvs" } });
+    assert.equal(await within(20_000, proxy.process.ended), 1);
+    assert.match(
+      proxy.process.log(),
+      /Cannot run in ipvs mode: .*only has iptables, nftables; set .*--proxy-mode=nftables/,
+    );
+  });
+
+  await test.step("without a mode it runs iptables mode and says so", async () => {
+    await cluster.deleteRules();
     {
-      mode: "iptables",
-      message: /Cannot run in iptables mode: .*only has nftables.*--proxy-mode=nftables/,
-    },
-    { mode: "ipvs", message: /Cannot run in ipvs mode: .*only has nftables/ },
-    { mode: "", message: /Cannot run in iptables mode: .*only has nftables/ },
-  ];
-  for (const { mode, message } of refused) {
-    await test.step(`mode "${mode}" is refused in one sentence that names what there is`, async () => {
-      await using proxy = await start(cluster, { settings: { mode } });
-      assert.equal(await within(20_000, proxy.process.ended), 1);
-      assert.match(proxy.process.log(), message);
-    });
-  }
+      const says = [/No mode is set: that means iptables until/, /may be incomplete/];
+      await using proxy = await start(cluster, { settings: { mode: "" }, says });
+      await proxy.process.inSync();
+    }
+    await cluster.deleteRules({ kind: "iptables", backend: "nft" });
+  });
 
   await test.step("a taken port ends it with 1 where failing hard is configured, else it is tried again", async () => {
     await using holder = await start(cluster);
@@ -205,7 +214,7 @@ Deno.test("the program starts, changes and ends as a node's supervisor expects",
     await using hard = await start(cluster, { settings: { bindAddressHardFail: true } });
     assert.equal(await within(20_000, hard.process.ended), 1);
     assert.match(hard.process.log(), /Cannot serve the (healthz|metrics) server/);
-    await using soft = await start(cluster);
+    await using soft = await start(cluster, { says: [/trying again in 5 s/] });
     await soft.process.inSync();
     await soft.process.said("trying again in 5 s");
     assert.equal(soft.process.isRunning, true);
@@ -214,7 +223,7 @@ Deno.test("the program starts, changes and ends as a node's supervisor expects",
   await test.step("an apiserver that is away at the start is waited for", async () => {
     await cluster.deleteRules();
     await cluster.plane.stopApiserver();
-    await using proxy = await start(cluster);
+    await using proxy = await start(cluster, { says: away });
     await untilStatus(`${healthz}/livez`, 200).catch(() => {});
     assert.ok(proxy.process.isRunning, proxy.process.log());
     await cluster.plane.startApiserver();

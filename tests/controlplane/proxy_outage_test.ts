@@ -1,8 +1,10 @@
 /** The program without its apiserver for a while: Services work on, and what changed meanwhile is soon true. */
 import assert from "node:assert/strict";
 import { controlPlaneAddresses } from "./rig/network.ts";
+import { away, unreachable } from "./rig/follow.ts";
 import { ProxyFiles } from "./rig/proxy_files.ts";
 import { ourProgram, ProxyProcess } from "./rig/proxy_process.ts";
+import { Quiet } from "./rig/quiet.ts";
 import { nodeName, SmallCluster, untilAnsweredBy } from "./rig/small_cluster.ts";
 import {
   createWeb,
@@ -29,6 +31,7 @@ Deno.test("Services work on while the apiserver is away, and changes arrive soon
     args: files.args(nodeName),
   });
   await process.inSync();
+  const quiet = await Quiet.since(process, { plane, without: ["namespaces"] });
   const endLoad = await startWebLoad(cluster);
 
   await test.step("killed, and back with changed objects", async () => {
@@ -37,6 +40,7 @@ Deno.test("Services work on while the apiserver is away, and changes arrive soon
     await plane.startApiserver();
     await api.update(webSlice("b"));
     await untilAnsweredBy("b", webAddress, { deadlineMs: EFFECTIVE_MS });
+    await quiet.check({ says: away, lists: 4, watches: 16 });
   });
 
   await test.step("a network that loses everything, and says nothing", async () => {
@@ -50,6 +54,7 @@ Deno.test("Services work on while the apiserver is away, and changes arrive soon
     await sleep(BLACK_HOLE_MS);
     await cluster.onNode(["nft", "delete", "table", "inet", "hole"]);
     await untilAnsweredBy("a", webAddress, { deadlineMs: EFFECTIVE_MS });
+    await quiet.check({ says: [unreachable], watches: 4 });
   });
 
   const { attempts, failed } = await endLoad();

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { ProxyFiles } from "./rig/proxy_files.ts";
 import { ourProgram, ProxyProcess } from "./rig/proxy_process.ts";
+import { Quiet } from "./rig/quiet.ts";
 import {
   namespaceName,
   nodeName,
@@ -40,6 +41,8 @@ Deno.test("what upstream loses in a failed sync or a moved object is not lost", 
       args: files.args(nodeName),
     });
 
+  const toWatch = { plane: cluster.plane, without: ["namespaces"] };
+
   await test.step("a first sync that fails is tried again without any change", async () => {
     await using owner = await TableOwner.take(cluster);
     await using process = start();
@@ -48,10 +51,14 @@ Deno.test("what upstream loses in a failed sync or a moved object is not lost", 
     await owner.release();
     await process.inSync(DEADLINE_MS);
     assert.equal(await whoAnswers(web), "a");
+    const quiet = await Quiet.since(process, { ...toWatch, says: [/"Sync failed"/] });
+    await quiet.check();
   });
 
+  const before = (await cluster.plane.asked()).length;
   await using process = start();
   await process.inSync();
+  const quiet = await Quiet.since(process, { ...toWatch, before });
 
   await test.step("a slice that moves to another Service leaves the one and joins the other", async () => {
     await api.update(slice("web", { service: "other" }));
@@ -60,6 +67,7 @@ Deno.test("what upstream loses in a failed sync or a moved object is not lost", 
     await api.update(slice("web"));
     await untilAnsweredBy("a", web, { deadlineMs: DEADLINE_MS });
     assert.equal(await whoAnswers(other), undefined);
+    await quiet.check();
   });
 
   await test.step("a service range that comes late is in force within a second", async () => {
@@ -77,6 +85,7 @@ Deno.test("what upstream loses in a failed sync or a moved object is not lost", 
       async () => (await rules(cluster)).includes(range),
     );
     await api.delete(object);
+    await quiet.check();
   });
 
   await test.step("flows to an endpoint that went in a failed sync are ended all the same", async () => {
@@ -91,6 +100,7 @@ Deno.test("what upstream loses in a failed sync or a moved object is not lost", 
       DEADLINE_MS,
       async () => (await flowsTo(cluster, podAddresses.a.IPv4)) === "",
     );
+    await quiet.check({ says: [/"Sync failed"/] });
   });
 });
 

@@ -7,7 +7,7 @@ import { ApiError } from "../../lib/kube/status.ts";
 import { type CollectingLog, createTestClient, type Follower } from "../fakes/kube_client.ts";
 import { ApiClient } from "./rig/api.ts";
 import { ControlPlane } from "./rig/control_plane.ts";
-import { followServices, fullStates } from "./rig/follow.ts";
+import { away, followServices, fullStates, unreachable } from "./rig/follow.ts";
 import { namespaceObject, serviceObject } from "./rig/objects.ts";
 
 Deno.test("watches of a real apiserver", async (test) => {
@@ -50,14 +50,14 @@ Deno.test("watches of a real apiserver", async (test) => {
   };
 
   await test.step("a killed apiserver: a list only if it refuses the version that was held", async () => {
-    await followServices(access, {}, async (follower, log) => {
+    await followServices(access, { says: away }, async (follower, log) => {
       await killAndChange(follower, "after-the-kill");
       assert.equal(fullStates(follower), 1 + refusals(log), log.details.join("\n"));
     });
   });
 
   await test.step("a killed apiserver after writes elsewhere, which it forgot: one list", async () => {
-    await followServices(access, {}, async (follower, log) => {
+    await followServices(access, { says: away }, async (follower, log) => {
       using api = new ApiClient(access);
       await api.create(namespaceObject("elsewhere"));
       await killAndChange(follower, "after-the-second-kill");
@@ -68,7 +68,11 @@ Deno.test("watches of a real apiserver", async (test) => {
 
   await test.step("a half-open connection is noticed, and what was missed arrives", async () => {
     // Nobody waits for the end of the question: a fresh connection is tried beside the old one.
-    const options = { timing: { connectionSilenceMs: 1_000 }, probeTimeoutMs: 30_000 };
+    const options = {
+      timing: { connectionSilenceMs: 1_000 },
+      probeTimeoutMs: 30_000,
+      says: [unreachable],
+    };
     await followServices(access, options, async (follower) => {
       await create("before-the-cut");
       await follower.until("the watch", () => follower.objects.has("shop/before-the-cut"));

@@ -76,17 +76,17 @@ async function askAround(cluster: Cluster): Promise<void> {
   step("Who asks what, and who answers");
   const node = hostAddresses.node;
   const questions: readonly Question[] = [
-    { from: "pod-a", what: "ClusterIP", address: "172.30.0.80", port: 80 },
-    { from: "pod-a", what: "ClusterIP", address: "fd00:172:30::80", port: 80 },
-    { from: "node", what: "ClusterIP", address: "172.30.0.80", port: 80 },
+    { from: "pod-a", what: "ClusterIP", address: "192.0.2.80", port: 80 },
+    { from: "pod-a", what: "ClusterIP", address: "2001:db8:30::80", port: 80 },
+    { from: "node", what: "ClusterIP", address: "192.0.2.80", port: 80 },
     { from: "client-a", what: "NodePort", address: node.IPv4, port: 30080 },
     { from: "client-a", what: "NodePort", address: node.IPv6, port: 30080 },
     { from: "client-a", what: "LoadBalancer", address: "203.0.113.80", port: 80 },
     { from: "client-a", what: "LoadBalancer", address: "2001:db8:113::80", port: 80 },
-    { from: "pod-b", what: "session affinity", address: "172.30.0.81", port: 8080 },
-    { from: "pod-b", what: "the same again", address: "172.30.0.81", port: 8080 },
-    { from: "pod-a", what: "no endpoints", address: "172.30.0.82", port: 9200 },
-    { from: "pod-a", what: "no such Service", address: "172.30.200.200", port: 80 },
+    { from: "pod-b", what: "session affinity", address: "192.0.2.81", port: 8080 },
+    { from: "pod-b", what: "the same again", address: "192.0.2.81", port: 8080 },
+    { from: "pod-a", what: "no endpoints", address: "192.0.2.82", port: 9200 },
+    { from: "pod-a", what: "no such Service", address: "192.0.2.200", port: 80 },
   ];
   for (const question of questions) await ask(cluster, question);
 }

@@ -21,6 +21,8 @@ export interface SeenRequest {
   readonly query: URLSearchParams;
   readonly headers: Headers;
   readonly body: string;
+  /** Tells connections apart. */
+  readonly clientPort: number;
 }
 
 interface StoredEvent {
@@ -62,12 +64,15 @@ export class FakeApiserver implements AsyncDisposable {
     this.#certificate = certificate;
   }
 
-  static async start(): Promise<FakeApiserver> {
+  /** `inside` calls its argument in the network namespace in which to listen. */
+  static async start(
+    { inside = (listen: () => void) => listen() } = {},
+  ): Promise<FakeApiserver> {
     const authority = await TestAuthority.create("fake-apiserver-ca");
     const names = ["127.0.0.1", "localhost"];
     const certificate = await authority.issue({ commonName: "fake-apiserver", names });
     const server = new FakeApiserver(authority, certificate);
-    server.listen();
+    inside(() => server.listen());
     return server;
   }
 
@@ -96,7 +101,7 @@ export class FakeApiserver implements AsyncDisposable {
       signal: this.#connections.signal,
       onListen: () => {},
       onError: () => new Response(null, { status: 500 }),
-    }, (request) => this.#handle(request));
+    }, (request, { remoteAddr }) => this.#handle(request, remoteAddr.port));
     const { addr } = this.#server;
     if ("port" in addr) this.#port = addr.port;
   }
@@ -168,7 +173,7 @@ export class FakeApiserver implements AsyncDisposable {
     await this.stop();
   }
 
-  async #handle(request: Request): Promise<Response> {
+  async #handle(request: Request, clientPort: number): Promise<Response> {
     const url = new URL(request.url);
     const seen: SeenRequest = {
       method: request.method,
@@ -176,6 +181,7 @@ export class FakeApiserver implements AsyncDisposable {
       query: url.searchParams,
       headers: request.headers,
       body: await request.text(),
+      clientPort,
     };
     this.requests.push(seen);
     const answer = await this.override?.(seen);

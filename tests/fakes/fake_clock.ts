@@ -49,12 +49,17 @@ export class FakeClock implements Clock {
     for (;;) {
       const next = this.#nextSleeper();
       if (!next || next.wakeAt > end) break;
-      this.#elapsed = next.wakeAt;
+      this.#elapsed = Math.max(this.#elapsed, next.wakeAt);
       next.wake();
-      await settle();
+      await settleQuickly();
     }
-    this.#elapsed = end;
+    this.#elapsed = Math.max(this.#elapsed, end);
     await settle();
+  }
+
+  /** Time goes by while somebody works without waiting; sleepers wake with the next `advance`. */
+  pass(milliseconds: number): void {
+    this.#elapsed += milliseconds;
   }
 
   #nextSleeper(): Sleeper | undefined {
@@ -65,9 +70,21 @@ export class FakeClock implements Clock {
   }
 }
 
+/** Between sleepers: the same without timers, each of which takes a millisecond and more. */
+async function settleQuickly(): Promise<void> {
+  const { port1, port2 } = new MessageChannel();
+  for (let turn = 0; turn < 3; turn++) {
+    const turned = new Promise<void>((resolve) => port1.onmessage = () => resolve());
+    port2.postMessage(undefined);
+    await turned;
+  }
+  port1.close();
+  port2.close();
+}
+
 /** Resolves when all promises that can go on by themselves have gone on. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) {
-    await new Promise<void>((resolve) => setTimeout(resolve, 0));
-  }
+  await settleQuickly();
+  await new Promise<void>((resolve) => setTimeout(resolve, 0));
+  await settleQuickly();
 }

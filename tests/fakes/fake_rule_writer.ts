@@ -14,10 +14,18 @@ export class FakeRuleWriter implements RuleWriter {
   readonly calls: Changes[] = [];
   /** Notices of the next report. */
   notices: readonly Notice[] = [];
+  /** What the next sync leaves for the one after, of its changes. */
+  unfinished: ReadonlySet<string> = new Set();
   /** While set, every sync fails like this, after half of the work. */
   failure: Error | undefined;
   /** Runs in the middle of a sync. */
   during: () => void | Promise<void> = () => {};
+  /** Runs in the middle of a look for foreign changes. */
+  duringLook: (signal: AbortSignal) => void | Promise<void> = () => {};
+  /** How often the writer was asked to do its own work. */
+  maintained = 0;
+  /** While set, that work fails like this. */
+  maintenanceFailure: Error | undefined;
   #drifted = false;
   #busy = false;
 
@@ -44,9 +52,21 @@ export class FakeRuleWriter implements RuleWriter {
     }
   }
 
-  drifted(): Promise<boolean> {
-    if (this.#busy) return Promise.reject(new Error("two calls overlap"));
-    return Promise.resolve(this.#drifted);
+  async drifted(signal: AbortSignal): Promise<boolean> {
+    if (this.#busy) throw new Error("two calls overlap");
+    this.#busy = true;
+    try {
+      await this.duringLook(signal);
+      return this.#drifted;
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  maintain(): Promise<void> {
+    if (this.#busy) throw new Error("two calls overlap");
+    this.maintained++;
+    return this.maintenanceFailure ? Promise.reject(this.maintenanceFailure) : Promise.resolve();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -57,7 +77,10 @@ export class FakeRuleWriter implements RuleWriter {
     const all = new Set([...snapshot.services.keys(), ...this.rules.keys()]);
     const keys = changes.kind === "all" ? all : changes.services;
     let written = 0;
+    const unfinished = changes.kind === "some" ? this.unfinished : new Set<string>();
+    this.unfinished = new Set();
     for (const key of keys) {
+      if (unfinished.has(key)) continue;
       const port = snapshot.services.get(key);
       if (this.rules.get(key) === port) continue;
       written++;
@@ -67,6 +90,7 @@ export class FakeRuleWriter implements RuleWriter {
     if (changes.kind === "all") this.#drifted = false;
     const { notices } = this;
     this.notices = [];
-    return { full: changes.kind === "all", written, notices };
+    const report = { full: changes.kind === "all", written, notices };
+    return unfinished.size > 0 ? { ...report, unfinished } : report;
   }
 }

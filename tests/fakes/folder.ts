@@ -1,8 +1,8 @@
 /** Runs the work with an empty folder that is gone afterwards. */
-export async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await Deno.makeTempDir();
   try {
-    await work(folder);
+    return await work(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,14 +1,17 @@
 /** A client for a fake apiserver, impatient enough for tests, and a reader for what watchers yield. */
 import { type Clock, systemClock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/log.ts";
+import { FakeCommands } from "../../lib/kernel/fake_commands.ts";
 import { type ClientTiming, KubeClient } from "../../lib/kube/client.ts";
-import { noClientMetrics } from "../../lib/kube/client_metrics.ts";
+import { type FinishedRequest, noClientMetrics } from "../../lib/kube/client_metrics.ts";
 import { Credentials } from "../../lib/kube/credentials/credentials.ts";
+import type { PluginCommands } from "../../lib/kube/credentials/exec_plugin.ts";
 import { anonymousAccess, type ClusterAccess } from "../../lib/kube/credentials/kubeconfig.ts";
 import type { WatchBatch } from "../../lib/kube/object_batch.ts";
 import type { ApiObject } from "../../lib/kube/objects.ts";
 import { RateLimiter } from "../../lib/kube/rate_limiter.ts";
 import { Transport } from "../../lib/kube/transport.ts";
+import type { FakeClock } from "./fake_clock.ts";
 
 export interface TestClientOptions {
   readonly url: string;
@@ -16,7 +19,10 @@ export interface TestClientOptions {
   readonly access?: Partial<ClusterAccess>;
   readonly timing?: Partial<ClientTiming>;
   readonly contentType?: string;
+  readonly acceptContentTypes?: string;
   readonly clock?: Clock;
+  /** Runs credential plugins; none where not given. */
+  readonly commands?: PluginCommands;
   /** Half a second where not given. */
   readonly probeTimeoutMs?: number;
 }
@@ -30,7 +36,10 @@ export function createTestClient(options: TestClientOptions) {
     certificateAuthority: { kind: "inline", text: options.caCertificate },
     ...options.access,
   };
-  const credentials = new Credentials(access, { clock });
+  const credentials = new Credentials(access, {
+    clock,
+    commands: options.commands ?? new FakeCommands(),
+  });
   const transport = new Transport({
     access,
     credentials,
@@ -39,18 +48,21 @@ export function createTestClient(options: TestClientOptions) {
     probeTimeoutMs: options.probeTimeoutMs ?? 500,
   });
   const received: { resource: string; bytes: number; objects: number }[] = [];
+  const finished: FinishedRequest[] = [];
   const client = new KubeClient({
     transport,
     limiter: new RateLimiter({ qps: 0, burst: 1, clock }),
     metrics: {
       ...noClientMetrics,
+      requestFinished: (request) => finished.push(request),
       received: (resource, amount) => received.push({ resource, ...amount }),
     },
     clock,
     timing: options.timing,
     contentType: options.contentType,
+    acceptContentTypes: options.acceptContentTypes,
   });
-  return { client, transport, received };
+  return { client, transport, received, finished };
 }
 
 /** A logger that keeps what was said. */
@@ -76,15 +88,21 @@ export class CollectingLog implements Logger {
   }
 }
 
+/** Small beside every time that anything waits for, so that answers come in between. */
+const clockStepMs = 50;
+
 /** Folds what a watcher yields, and waits for a state with a deadline instead of sleeping. */
 export class Follower<T extends ApiObject> {
   readonly objects = new Map<string, T>();
   readonly batches: WatchBatch<T>[] = [];
   /** Ends when the stream does. */
   readonly done: Promise<void>;
+  readonly #clock: FakeClock | undefined;
   #changed = Promise.withResolvers<void>();
 
-  constructor(stream: AsyncIterable<WatchBatch<T>>) {
+  /** While a test waits, a fake clock goes on: a second of it takes about a tenth of a real one. */
+  constructor(stream: AsyncIterable<WatchBatch<T>>, clock?: FakeClock) {
+    this.#clock = clock;
     this.done = this.#follow(stream);
   }
 
@@ -96,11 +114,19 @@ export class Follower<T extends ApiObject> {
   /** Resolves when the condition holds; fails with what there is when it does not in time. */
   async until(what: string, condition: () => boolean, deadlineMs = 10_000): Promise<void> {
     const deadline = Date.now() + deadlineMs;
+    const clockDeadline = (this.#clock?.monotonic() ?? 0) + deadlineMs;
     while (!condition()) {
       const left = deadline - Date.now();
-      if (left <= 0) {
+      const isLate = this.#clock !== undefined && this.#clock.monotonic() > clockDeadline;
+      if (left <= 0 || isLate) {
         const seen = `objects ${this.names.join(", ")}; batches ${this.describe()}`;
         throw new Error(`Not in ${deadlineMs} ms: ${what}; seen: ${seen}`);
+      }
+      if (this.#clock) {
+        await this.#clock.advance(clockStepMs);
+        // Answers of the server take real time: a clock that outran them would end every wait for one.
+        await new Promise((resolve) => setTimeout(resolve, clockStepMs / 10));
+        continue;
       }
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, Math.min(left, 20));

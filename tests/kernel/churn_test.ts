@@ -10,7 +10,13 @@ import {
 import { bulkServices, changingService, changingServiceAt } from "../scenarios/bulk_services.ts";
 import { nodePortOf } from "../scenarios/description.ts";
 import { clusterManifests, serviceManifests } from "../scenarios/manifests.ts";
-import { setups } from "../scenarios/setups.ts";
+import {
+  allModes,
+  iptablesModes,
+  nameOfMode,
+  nftablesMode,
+  setupsOf,
+} from "../scenarios/setups.ts";
 import type { LoadReport } from "./rig/agent_protocol.ts";
 import type { Cluster } from "./rig/cluster.ts";
 import type { RunningProxy } from "./rig/programmer.ts";
@@ -24,21 +30,35 @@ const perSecond = 200;
 /** Connections that fall between two hooks are rare. */
 const selfPerSecond = 800;
 
+const inProcess = new InProcessProgrammer();
+const program = new ProgramProgrammer();
+
 /**
- * The second hears of changes through files: those that come closer together than 50 ms it takes as
+ * The program hears of changes through files: those that come closer together than 50 ms it takes as
  * one, and thousands of Services take it longer than a short test.
  */
-const programmers = [
-  { programmer: new InProcessProgrammer(), replacements: 500, withBulk: true },
-  { programmer: new ProgramProgrammer(), replacements: isFull ? 500 : 80, withBulk: isFull },
+const cases = [
+  { mode: nftablesMode, programmer: inProcess, replacements: 500, withBulk: true },
+  ...iptablesModes.map((mode) => ({
+    mode,
+    programmer: inProcess,
+    replacements: isFull ? 500 : 100,
+    withBulk: isFull,
+  })),
+  ...allModes.filter((mode) => isFull || mode.kind === "nftables").map((mode) => ({
+    mode,
+    programmer: program,
+    replacements: isFull ? 500 : 80,
+    withBulk: isFull,
+  })),
 ];
 
-for (const { programmer, replacements, withBulk } of programmers) {
-  Deno.test(`${programmer.name}: no connection fails while endpoints are replaced`, async (test) => {
+for (const { mode, programmer, replacements, withBulk } of cases) {
+  Deno.test(`${programmer.name}: no connection fails while endpoints are replaced, ${nameOfMode(mode)}`, async (test) => {
     await using cluster = await createShopCluster();
     await using proxy = await programmer.start(cluster, {
       manifests: clusterManifests([changingServiceAt(0)]),
-      setup: setups[0],
+      setup: setupsOf(mode)[0],
     });
 
     await test.step(`${replacements} times, with 3, 2, 1, 3, … endpoints`, async () => {

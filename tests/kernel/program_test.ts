@@ -15,7 +15,7 @@ import {
   runArgv,
 } from "./rig/programmers/program.ts";
 import { createShopCluster, deleteProxyTables } from "./rig/shop_cluster.ts";
-import { differences, listProxyTable } from "./rig/traced_fates.ts";
+import { differentLines, ruleLines } from "./rig/rule_lines.ts";
 import type { Cluster } from "./rig/cluster.ts";
 
 const REPAIR_DEADLINE_MS = 5000;
@@ -164,7 +164,9 @@ Deno.test("a restart writes what changed meanwhile and nothing else", async (tes
 });
 
 function tables(cluster: Cluster, host: Host = "node") {
-  return Promise.all(ipFamilies.map((family) => listProxyTable(cluster, family, host)));
+  return Promise.all(
+    ipFamilies.map((family) => ruleLines(cluster, { mode: setup.mode, family, host })),
+  );
 }
 
 /** A table that is not there is a difference too. */
@@ -175,7 +177,7 @@ async function differenceTo(
 ): Promise<string> {
   try {
     const now = await tables(cluster, host);
-    return right.flatMap((table, i) => differences(table, now[i])).join("\n");
+    return right.flatMap((lines, i) => differentLines(lines, now[i])).join("\n");
   } catch (error) {
     return String(error);
   }

@@ -29,7 +29,9 @@ Deno.test("without any rules every fate is wrong, but those that no rule decides
       answerTimeoutMs: 1000,
     });
     const right = results.filter((result) => result.right).map(({ name }) => name);
-    const undecided = shopFates.filter((row) => expectedFate(row, setup).kind === "untouched");
+    const undecided = shopFates.filter((row) =>
+      expectedFate(row, { setup, family }).kind === "untouched"
+    );
     assert.deepEqual(right, undecided.map((row) => `${family} ${nameOfRow(row)}`));
   }
 });

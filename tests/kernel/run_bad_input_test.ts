@@ -102,6 +102,41 @@ const rows: readonly Row[] = [
     says: [/There is no \.yaml, \.yml or \.json file in the directory/, /servicePorts=0/],
   },
   {
+    name: "an empty file among good ones, with --once",
+    files: { "a.yaml": service("web"), "b.yaml": "\n \n" },
+    shell: once,
+    exitCode: 1,
+    says: [
+      /Cannot use manifest \\"\.\/b\.yaml\\": it is empty; to have nothing from it, remove it/,
+      /1 of 2 files cannot be used, as told above/,
+    ],
+    lacks: ["172.30.0.1"],
+  },
+  {
+    name: "an empty file alone",
+    files: { "a.yaml": "" },
+    shell: '"$@" --manifests ./a.yaml',
+    exitCode: 1,
+    says: [/\.\/a\.yaml\\": it is empty; /],
+  },
+  {
+    name: "an empty list",
+    files: { "a.yaml": "{apiVersion: v1, kind: List, items: []}" },
+    shell: once,
+    exitCode: 0,
+    says: [/servicePorts=0/],
+  },
+  {
+    name: "a link to nothing",
+    shell: `ln -s nowhere a.yaml && ${once}`,
+    files: { "b.yaml": service("web") },
+    exitCode: 1,
+    says: [
+      /Cannot use manifest \\"\.\/a\.yaml\\": it is a link to \\"nowhere\\", which is not there/,
+    ],
+    lacks: ["172.30.0.1"],
+  },
+  {
     name: "a closed standard input",
     shell: '"$@" --manifests - --once <&-',
     exitCode: 1,
@@ -131,6 +166,20 @@ const rows: readonly Row[] = [
     shell: once,
     exitCode: 0,
     says: [/Ignored 1 object of kind \\"Secret\\" in \\"\.\/b\.yaml\\": no proxy reads that kind/],
+    times: 1,
+    holds: ["172.30.0.1 . tcp . 80"],
+  },
+  {
+    name: "Services as a chart renders them",
+    files: {
+      "a.yaml": service("web") + service("api").replace("  clusterIP: 172.30.0.1\n", "") +
+        service("db").replace("  clusterIP: 172.30.0.1\n", ""),
+    },
+    shell: once,
+    exitCode: 0,
+    says: [
+      /Left out 2 Services: 2 without spec\.clusterIP, which an apiserver would give and a file has to hold \(shop\/api, shop\/db\)/,
+    ],
     times: 1,
     holds: ["172.30.0.1 . tcp . 80"],
   },

@@ -6,6 +6,8 @@ import { type OwnNamespace, withOwnNamespace } from "./rig/own_namespace.ts";
 
 const DEADLINE_MS = 10_000;
 const TERM_DEADLINE_MS = 1_000;
+/** From the last of many files to the last of their Services. */
+const APPLIED_MS = 2_000;
 
 function start(namespace: OwnNamespace, folder: string): ProxyProcess {
   return new ProxyProcess({
@@ -80,6 +82,76 @@ faultTest(
 );
 
 faultTest(
+  "an empty file takes no Service away, and a link to nothing keeps no other file out",
+  async (namespace, folder) => {
+    const holds = async (text: string) =>
+      (await namespace.run("nft", "list", "table", "ip", "kube-proxy")).includes(text);
+    for (const last of [1, 2, 3]) {
+      await Deno.writeTextFile(`${folder}/${last}.json`, serviceWith(`172.30.0.${last}`));
+    }
+    await using proxy = start(namespace, folder);
+    await proxy.inSync();
+    // As a program does that fails once the shell has opened its output.
+    for (const last of [1, 2, 3]) await Deno.writeTextFile(`${folder}/${last}.json`, "");
+    for (const last of [1, 2, 3]) await proxy.said(`${last}.json\\": it is empty`);
+    await Deno.symlink("nowhere", `${folder}/0.json`);
+    await Deno.writeTextFile(`${folder}/4.json`, serviceWith("172.30.0.4"));
+    await until(() => holds("172.30.0.4"), () => proxy.log());
+    await proxy.said('0.json\\": it is a link to \\"nowhere\\", which is not there');
+    for (const last of [1, 2, 3]) assert.ok(await holds(`172.30.0.${last}`), `Service ${last}`);
+    const none = '{"apiVersion": "v1", "kind": "List", "items": []}';
+    await Deno.writeTextFile(`${folder}/1.json`, none);
+    await until(async () => !await holds("172.30.0.1"), () => proxy.log());
+    assert.ok(await holds("172.30.0.2"), "only an empty list says that there is nothing");
+  },
+);
+
+faultTest(
+  "a conflict is told when it comes, also where nothing changes after it",
+  async (namespace, folder) => {
+    await Deno.writeTextFile(`${folder}/a.json`, serviceWith("172.30.0.1"));
+    await using proxy = start(namespace, folder);
+    await proxy.inSync();
+    const claim = (ip: string) =>
+      serviceWith("172.30.0.2").replace('"clusterIP"', `"externalIPs":["${ip}"],"clusterIP"`);
+    await Deno.writeTextFile(`${folder}/b.json`, claim("172.30.0.1"));
+    await proxy.said(
+      "Service shop/web-172-30-0-2: 172.30.0.1:80/TCP is not served for it, because it is the " +
+        "cluster IP of the Service shop/web-172-30-0-1",
+    );
+  },
+);
+
+const rounds = Deno.env.has("KUBE_PROXY_TEST_FULL") ? 10 : 3;
+
+faultTest(
+  `500 files that change at once are in force, ${rounds} times`,
+  async (namespace, folder) => {
+    const all = Array.from({ length: 500 }, (_, i) => i);
+    const ip = (i: number, round: number) => `172.30.${2 * round + (i >> 8)}.${i & 255}`;
+    const write = (round: number) =>
+      Promise.all(
+        all.map((i) => Deno.writeTextFile(`${folder}/${i}.json`, serviceWith(ip(i, round)))),
+      );
+    const inForce = async (round: number) => {
+      const listing = await namespace.run("nft", "list", "table", "ip", "kube-proxy");
+      const held = new Set(listing.match(/172\.30\.\d+\.\d+(?= \. tcp \. 80)/g));
+      return all.filter((i) => held.has(ip(i, round))).length;
+    };
+    await write(0);
+    await using proxy = start(namespace, folder);
+    await proxy.inSync();
+    assert.equal(await inForce(0), 500);
+    for (let round = 1; round <= rounds; round++) {
+      await write(round);
+      await new Promise((resolve) => setTimeout(resolve, APPLIED_MS));
+      assert.equal(await inForce(round), 500, `in round ${round}\n${proxy.log()}`);
+      assert.equal(await inForce(round - 1), 0, `in round ${round}\n${proxy.log()}`);
+    }
+  },
+);
+
+faultTest(
   "SIGTERM while 10,000 Services load ends within a second and leaves whole Services",
   async (namespace, folder) => {
     const services = 10_000;
@@ -141,17 +213,19 @@ async function assertWhole(namespace: OwnNamespace): Promise<void> {
   }
 }
 
-/** The keys of a map; none when there is no such map yet. */
-async function elements(namespace: OwnNamespace, map: string): Promise<string[]> {
+/** The keys of all maps of a kind; none when there is no such map yet. */
+async function elements(namespace: OwnNamespace, kind: string): Promise<string[]> {
   let listing;
   try {
-    listing = await namespace.run("nft", "-j", "list", "map", "ip", "kube-proxy", map);
+    listing = await namespace.run("nft", "-j", "list", "table", "ip", "kube-proxy");
   } catch {
     return [];
   }
-  const { nftables } = JSON.parse(listing);
-  const found = nftables.find((entry: { map?: unknown }) => entry.map).map.elem ?? [];
-  return found.map(([key]: [{ concat: unknown[] }]) => key.concat.join(" . "));
+  type Element = readonly [{ readonly concat: readonly unknown[] }];
+  const entries: readonly { map?: { name: string; elem?: readonly Element[] } }[] =
+    JSON.parse(listing).nftables;
+  return entries.flatMap(({ map }) => map?.name.replace(/-\d+$/, "") === kind ? map.elem ?? [] : [])
+    .map(([key]) => key.concat.join(" . "));
 }
 
 /** Lines and elements in one order, whatever the kernel's. */

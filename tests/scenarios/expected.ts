@@ -1,4 +1,5 @@
 /** What a row of a table of fates means in a set-up: the rules of traffic policies, and nothing else. */
+import type { IpFamily } from "../../lib/base/ip_family.ts";
 import type { Host } from "./addresses.ts";
 import type { EndpointName, FateRow } from "./fate.ts";
 import type { Setup } from "./setups.ts";
@@ -11,9 +12,23 @@ export type ExpectedFate =
   | { readonly kind: "reached"; readonly endpoints: ReadonlyMap<EndpointName, Source> }
   | { readonly kind: "rejected" | "dropped" | "untouched" };
 
-export function expectedFate(row: FateRow, setup: Setup): ExpectedFate {
-  if (row.to.kind === "node-port" && !answersOn(row.to.at, setup)) return { kind: "untouched" };
-  const { expect } = row;
+/** Where a fate is looked for: a set-up's rules of one family. */
+export interface Place {
+  readonly setup: Setup;
+  readonly family: IpFamily;
+}
+
+export function expectedFate(row: FateRow, place: Place): ExpectedFate {
+  const { setup } = place;
+  const fate = fateByPolicy(row, setup);
+  if (row.to.kind !== "node-port" || answersOn(row.to.at, place)) return fate;
+  // iptables mode refuses at every address of the node, wherever it answers.
+  const isRefused = fate.kind === "rejected" || fate.kind === "dropped";
+  return setup.mode.kind === "iptables" && isRefused ? fate : { kind: "untouched" };
+}
+
+function fateByPolicy(row: FateRow, setup: Setup): ExpectedFate {
+  const expect = setup.mode.kind === "iptables" ? row.inIptables ?? row.expect : row.expect;
   switch (expect.kind) {
     case "rejected":
     case "dropped":
@@ -34,9 +49,11 @@ export function expectedFate(row: FateRow, setup: Setup): ExpectedFate {
   }
 }
 
-function answersOn(at: "first" | "second" | "loopback", setup: Setup): boolean {
-  if (at === "loopback") return false;
-  return at === "first" || setup.nodePortAddresses === "all";
+/** iptables mode sends IPv4's packets on from the loopback address. */
+function answersOn(at: "first" | "second" | "loopback", { setup, family }: Place): boolean {
+  const everywhere = setup.nodePortAddresses === "all";
+  if (at === "loopback") return everywhere && setup.mode.kind === "iptables" && family === "IPv4";
+  return at === "first" || everywhere;
 }
 
 /** Traffic to cluster IPs is masqueraded when it comes from outside the cluster, where that is known. */

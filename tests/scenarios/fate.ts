@@ -51,7 +51,9 @@ export interface FateRow {
   readonly to: Destination;
   readonly protocol: Protocol;
   readonly expect: Expectation;
-  /** Upstream's proxy lets it through. */
+  /** What becomes of it in iptables mode, where that differs. */
+  readonly inIptables?: Expectation;
+  /** Upstream's nftables mode lets it through. */
   readonly oursAlone?: boolean;
   /** Repeated connections all meet the same endpoint. */
   readonly sticky?: boolean;

@@ -54,7 +54,28 @@ export function nodeManifest(zone: string = zones.node): Manifest {
   };
 }
 
-export function serviceCIDRManifest(): Manifest {
+/** The Service that an apiserver makes for itself, before it has written its own endpoints. */
+export function apiserverManifest(): Manifest {
+  const address = clusterIP(1).IPv4;
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "kubernetes", namespace: "default" },
+    spec: {
+      type: "ClusterIP",
+      clusterIP: address,
+      clusterIPs: [address],
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: 6443 }],
+      internalTrafficPolicy: "Cluster",
+      sessionAffinity: "None",
+    },
+    status: { loadBalancer: {} },
+  };
+}
+
+function serviceCIDRManifest(): Manifest {
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "ServiceCIDR",
@@ -63,7 +84,7 @@ export function serviceCIDRManifest(): Manifest {
   };
 }
 
-export function serviceManifest(service: ServiceDescription): Manifest {
+function serviceManifest(service: ServiceDescription): Manifest {
   const clusterIPs = service.headless
     ? ["None"]
     : ipFamilies.map((family) => clusterIP(service.number)[family]);
@@ -85,6 +106,7 @@ export function serviceManifest(service: ServiceDescription): Manifest {
         ? {}
         : { externalTrafficPolicy: service.externalTrafficPolicy ?? "Cluster" }),
       internalTrafficPolicy: service.internalTrafficPolicy ?? "Cluster",
+      ...healthCheckPortOf(service),
       ...(service.sourceRanges ? { loadBalancerSourceRanges: [...service.sourceRanges] } : {}),
       ...(service.publishNotReadyAddresses ? { publishNotReadyAddresses: true } : {}),
       ...affinityOf(service),
@@ -102,6 +124,15 @@ function portManifest(service: ServiceDescription, port: PortDescription) {
     targetPort: port.targetPort,
     ...(nodePort === 0 ? {} : { nodePort }),
   };
+}
+
+/**
+ * Where load balancers ask for a Local Service. The apiserver would choose any free port, also one
+ * that another Service of the scenario is about to ask for; those from 30000 to 30085 it leaves alone.
+ */
+function healthCheckPortOf(service: ServiceDescription) {
+  const isAsked = service.type === "LoadBalancer" && service.externalTrafficPolicy === "Local";
+  return isAsked ? { healthCheckNodePort: nodePortOf(service, service.ports[0]) + 60 } : {};
 }
 
 function affinityOf(service: ServiceDescription) {
@@ -125,7 +156,7 @@ function labelsOf(service: ServiceDescription) {
 }
 
 /** The EndpointSlices of one family; none when there are no endpoints. */
-export function sliceManifests(
+function sliceManifests(
   service: ServiceDescription,
   family: IpFamily,
 ): readonly Manifest[] {

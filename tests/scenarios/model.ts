@@ -62,7 +62,7 @@ export function expectationOf(
 }
 
 /** Some Services are other proxies' business. */
-export function isProxied(service: ServiceDescription): boolean {
+function isProxied(service: ServiceDescription): boolean {
   return !service.headless &&
     service.labels?.["service.kubernetes.io/service-proxy-name"] === undefined;
 }

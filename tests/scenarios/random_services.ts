@@ -88,7 +88,7 @@ export function randomService(draws: Draws, number: number): ServiceDescription 
 }
 
 /** Sometimes all hinted, sometimes all going, mostly healthy. */
-export function randomEndpoints(draws: Draws): readonly EndpointDescription[] {
+function randomEndpoints(draws: Draws): readonly EndpointDescription[] {
   const chosen = draws.some(endpointPlaces, draws.pick([0, 0.3, 0.6, 1]));
   const hinted = draws.chance(0.3);
   const healthy = draws.pick([0, 0.7, 1, 1]);

@@ -1,8 +1,16 @@
 /** The ways a proxy can be set up that change what becomes of packets. */
 
+/** Who makes the rules of what kind: a proxy mode, and which of iptables' two engines it writes to. */
+export type RuleMode =
+  | { readonly kind: "nftables" }
+  | { readonly kind: "iptables"; readonly backend: IptablesBackend };
+
+export type IptablesBackend = "nft" | "legacy";
+
 /** How local traffic is told, whether all traffic to cluster IPs is masqueraded, where node ports answer. */
 export interface Setup {
   readonly name: string;
+  readonly mode: RuleMode;
   readonly detectLocal: "cluster-cidr" | "none";
   readonly masqueradeAll: boolean;
   readonly nodePortAddresses: "primary" | "all";
@@ -10,26 +18,47 @@ export interface Setup {
   readonly leftovers?: boolean;
 }
 
+export const nftablesMode: RuleMode = { kind: "nftables" };
+
+/** iptables mode in both of its engines. */
+export const iptablesModes: readonly RuleMode[] = [
+  { kind: "iptables", backend: "nft" },
+  { kind: "iptables", backend: "legacy" },
+];
+
+export const allModes: readonly RuleMode[] = [nftablesMode, ...iptablesModes];
+
+/** `nftables`, or `iptables (legacy)`. */
+export function nameOfMode(mode: RuleMode): string {
+  return mode.kind === "nftables" ? mode.kind : `${mode.kind} (${mode.backend})`;
+}
+
 /** Each way of masquerading with each choice of node port addresses. */
-export const setups: readonly Setup[] = (["primary", "all"] as const).flatMap(
-  (nodePortAddresses): Setup[] => [
+export function setupsOf(mode: RuleMode): readonly Setup[] {
+  return (["primary", "all"] as const).flatMap((nodePortAddresses): Setup[] => [
     {
       name: `local traffic by cluster CIDR, node ports on ${nodePortAddresses}`,
+      mode,
       detectLocal: "cluster-cidr",
       masqueradeAll: false,
       nodePortAddresses,
     },
     {
       name: `local traffic unknown, node ports on ${nodePortAddresses}`,
+      mode,
       detectLocal: "none",
       masqueradeAll: false,
       nodePortAddresses,
     },
     {
       name: `masquerade all, node ports on ${nodePortAddresses}`,
+      mode,
       detectLocal: "cluster-cidr",
       masqueradeAll: true,
       nodePortAddresses,
     },
-  ],
-);
+  ]);
+}
+
+/** Those of nftables mode. */
+export const setups: readonly Setup[] = setupsOf(nftablesMode);

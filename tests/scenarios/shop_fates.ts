@@ -70,7 +70,17 @@ function nodePortAt(
 
 function unallocated(from: Host, text: PortText): FateRow {
   const { port, protocol } = parsePort(text);
-  return { from, to: { kind: "unallocated", port }, protocol, expect: dropped };
+  return {
+    from,
+    to: { kind: "unallocated", port },
+    protocol,
+    expect: dropped,
+    inIptables: untouched,
+  };
+}
+
+function inIptables(expect: Expectation, all: readonly FateRow[]): FateRow[] {
+  return all.map((row) => ({ ...row, inIptables: expect }));
 }
 
 function sticky(all: readonly FateRow[]): FateRow[] {
@@ -92,22 +102,27 @@ const clusterIPs: readonly FateRow[] = [
   ...rows(["client-a", "node"], ["lb-cluster", "cluster-ip", "80", "53/UDP"], internal(A, R)),
 ];
 
+/** Only nftables mode knows which addresses are the cluster's. */
 const unknownPortsAndAddresses: readonly FateRow[] = [
-  ...rows(
-    ["client-a", "pod-a", "node"],
-    ["web", "cluster-ip", "9999", "9999/UDP", "9999/SCTP"],
-    rejected,
-  ),
-  ...rows("remote-pod", ["web", "cluster-ip", "9999"], rejected),
-  ...rows("client-a", ["gone", "cluster-ip", "81"], rejected)
-    .map((row) => ({ ...row, oursAlone: true })),
+  ...inIptables(untouched, [
+    ...rows(
+      ["client-a", "pod-a", "node"],
+      ["web", "cluster-ip", "9999", "9999/UDP", "9999/SCTP"],
+      rejected,
+    ),
+    ...rows("remote-pod", ["web", "cluster-ip", "9999"], rejected),
+    ...rows("client-a", ["gone", "cluster-ip", "81"], rejected)
+      .map((row) => ({ ...row, oursAlone: true })),
+  ]),
   ...rows(["client-a", "node"], ["lb-cluster", "load-balancer-ip", "9999"], untouched),
   ...rows("client-a", ["lb-cluster", "external-ip", "9999"], untouched),
   ...(["client-a", "pod-a", "node", "remote-pod"] as const).map((from) => unallocated(from, "80")),
   unallocated("client-a", "53/UDP"),
   unallocated("pod-a", "80/SCTP"),
-  ...rows(["client-a", "pod-a"], ["other-proxy", "cluster-ip", "80"], dropped),
-  ...rows("pod-a", ["headless", "cluster-ip", "80"], dropped),
+  ...inIptables(untouched, [
+    ...rows(["client-a", "pod-a"], ["other-proxy", "cluster-ip", "80"], dropped),
+    ...rows("pod-a", ["headless", "cluster-ip", "80"], dropped),
+  ]),
 ];
 
 const externalPolicyCluster: readonly FateRow[] = [
@@ -184,19 +199,31 @@ const internalPolicyLocal: readonly FateRow[] = [
 ];
 
 const noEndpoints: readonly FateRow[] = [
-  ...rows(["client-a", "pod-a", "node"], ["empty", everywhere, "80"], rejected),
+  ...rows(["client-a", "pod-a"], ["empty", everywhere, "80"], rejected),
+  ...rows("node", ["empty", ["cluster-ip", "node-port"], "80"], rejected),
+  // iptables mode asks for external addresses on the way in and through, not on the way out.
+  ...inIptables(
+    untouched,
+    rows("node", ["empty", ["load-balancer-ip", "external-ip"], "80"], rejected),
+  ),
   ...rows(["client-a", "pod-a"], ["empty", everywhere, "53/UDP"], rejected),
   ...rows("client-a", ["empty", ["cluster-ip", "node-port"], "80/SCTP"], rejected),
   ...rows("remote-pod", ["empty", "load-balancer-ip", "80"], rejected),
   nodePortAt("second", "client-a", "empty", "80", rejected),
   nodePortAt("loopback", "node", "empty", "80", rejected),
-  ...rows(["client-a", "pod-a", "node"], ["gone", "cluster-ip", "80"], rejected),
+  ...rows("node", ["gone", "cluster-ip", "80"], rejected),
+  // The node itself has that address, and iptables mode asks for cluster IPs on the way through and out.
+  ...inIptables(untouched, rows(["client-a", "pod-a"], ["gone", "cluster-ip", "80"], rejected)),
   ...rows(
     "client-a",
     ["empty-local", ["cluster-ip", "load-balancer-ip", "node-port"], "80"],
     rejected,
   ),
-  ...rows("client-b", ["empty-local", "load-balancer-ip", "80"], dropped),
+  // Without endpoints iptables mode looks at no source ranges.
+  ...inIptables(
+    rejected,
+    rows("client-b", ["empty-local", "load-balancer-ip", "80"], dropped),
+  ),
 ];
 
 const sourceRanges: readonly FateRow[] = [

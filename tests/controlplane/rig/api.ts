@@ -124,7 +124,7 @@ export class ApiClient implements Disposable {
 }
 
 /** The path of the collection that the object belongs to. */
-export function collectionPath(object: ManifestObject): string {
+function collectionPath(object: ManifestObject): string {
   const group = object.apiVersion === "v1" ? "/api/v1" : `/apis/${object.apiVersion}`;
   const resource = resources[object.kind];
   if (!resource) throw new TypeError(`Unknown kind "${object.kind}"; add it to the table above`);
@@ -133,6 +133,6 @@ export function collectionPath(object: ManifestObject): string {
 }
 
 /** The path of the object itself. */
-export function objectPath(object: ManifestObject): string {
+function objectPath(object: ManifestObject): string {
   return `${collectionPath(object)}/${object.metadata.name}`;
 }

@@ -8,7 +8,7 @@ const programs = ["etcd", "kube-apiserver"] as const;
  * The folder that holds etcd and kube-apiserver: `KUBEBUILDER_ASSETS`, then the cache that
  * `scripts/controlplane-tools` fills. Undefined when neither has them.
  */
-export function findBinaries(): string | undefined {
+function findBinaries(): string | undefined {
   return candidateFolders().find((folder) => programs.every((name) => exists(`${folder}/${name}`)));
 }
 

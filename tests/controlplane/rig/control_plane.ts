@@ -24,6 +24,24 @@ export interface ControlPlaneOptions {
   readonly apiserverArgs?: readonly string[];
 }
 
+/** A request of the proxy's user that the apiserver began to answer. */
+export interface AskedRequest {
+  readonly verb: "list" | "watch";
+  /** With the namespace of one that is for one alone: `services in shop`. */
+  readonly what: string;
+}
+
+/** Lists and watches of the proxy's user, once each. */
+const auditPolicy = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived", "Panic"],
+  rules: [
+    { level: "Metadata", users: ["system:kube-proxy"], verbs: ["list", "watch"] },
+    { level: "None" },
+  ],
+};
+
 const port = 6443;
 const etcdUrl = "http://127.0.0.1:2379";
 const startDeadlineMs = 60_000;
@@ -102,6 +120,8 @@ export class ControlPlane implements AsyncDisposable {
       `--tls-cert-file=${this.#folder}/apiserver.crt`,
       `--tls-private-key-file=${this.#folder}/apiserver.key`,
       `--token-auth-file=${this.#folder}/tokens.csv`,
+      `--audit-policy-file=${this.#folder}/audit-policy.json`,
+      `--audit-log-path=${this.#auditLog}`,
       "--authorization-mode=RBAC",
       "--disable-admission-plugins=ServiceAccount",
       // Tests create thousands of objects at once and must not be the ones who are throttled.
@@ -123,6 +143,23 @@ export class ControlPlane implements AsyncDisposable {
   async compactEtcd(): Promise<void> {
     const { header } = await etcd<{ header: { revision: string } }>("range", { key: "AA==" });
     await etcd("compaction", { revision: header.revision, physical: true });
+  }
+
+  /** What the proxy's user has asked since the beginning, in order. */
+  async asked(): Promise<readonly AskedRequest[]> {
+    const lines = (await Deno.readTextFile(this.#auditLog).catch(() => "")).split("\n");
+    // The last line may still be written.
+    return lines.slice(0, -1).flatMap((line) => {
+      const { verb, stage, objectRef } = JSON.parse(line);
+      // A watch is told when it begins and when it ends.
+      if (verb === "watch" && stage !== "ResponseStarted") return [];
+      const { resource, namespace } = objectRef;
+      return [{ verb, what: namespace ? `${resource} in ${namespace}` : resource }];
+    });
+  }
+
+  get #auditLog(): string {
+    return `${this.#folder}/audit.log`;
   }
 
   /** The last lines of a program's log, for the message of a failed test. */
@@ -156,6 +193,7 @@ export class ControlPlane implements AsyncDisposable {
     const signing = await signingKeyPair();
     const files: Readonly<Record<string, string>> = {
       "apiserver.crt": serving.certificate,
+      "audit-policy.json": JSON.stringify(auditPolicy),
       "apiserver.key": serving.key,
       "ca.crt": this.authority.certificate,
       "service-account.key": signing.privateKey,

@@ -1,4 +1,5 @@
 /** Follows the Services of a control plane with the program's own watch, impatiently. */
+import assert from "node:assert/strict";
 import { type Clock, systemClock } from "../../../lib/base/clock.ts";
 import { RepeatedFailureLog } from "../../../lib/base/repeated_failure.ts";
 import type { ClientTiming } from "../../../lib/kube/client.ts";
@@ -18,9 +19,11 @@ export interface FollowOptions {
   readonly timing?: Partial<ClientTiming>;
   readonly clock?: Clock;
   readonly probeTimeoutMs?: number;
+  /** The warnings and errors that there may be; none where not given. */
+  readonly says?: readonly RegExp[];
 }
 
-/** Runs the body once the first state is there; ends the watch after it. */
+/** Runs the body once the first state is there; ends the watch after it, and fails where it complained. */
 export async function followServices(
   access: ControlPlaneAccess,
   options: FollowOptions,
@@ -50,12 +53,29 @@ export async function followServices(
   try {
     await follower.until("the first state", () => follower.batches.length > 0);
     await body(follower, log);
+    assert.deepEqual(complaints(log, options.says), []);
   } finally {
     stop.abort();
     await follower.done;
     transport[Symbol.dispose]();
   }
 }
+
+/** Its warnings and errors but for those that there may be. */
+export function complaints({ lines }: CollectingLog, says: readonly RegExp[] = []): string[] {
+  return lines.filter((line) =>
+    /^(warning|error): /.test(line) && !says.some((pattern) => pattern.test(line))
+  );
+}
+
+/** How a connection that broke is told. */
+export const unreachable = /The apiserver is not reachable/;
+
+/** How an apiserver that was away is told: at its start it does not know yet who may do what. */
+export const away: readonly RegExp[] = [
+  unreachable,
+  /Cannot follow a resource, .*is forbidden: User .*system:kube-proxy/,
+];
 
 /** How often a stream was given everything anew. */
 export function fullStates(follower: Follower<Service>): number {

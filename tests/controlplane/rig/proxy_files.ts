@@ -2,7 +2,7 @@
 import type { ControlPlaneAccess } from "./control_plane.ts";
 
 /** A kubeconfig as JSON, which is YAML too, for the user system:kube-proxy. */
-export function proxyKubeconfig(
+function proxyKubeconfig(
   access: ControlPlaneAccess,
   { server = access.url, token = access.proxyToken } = {},
 ): string {
@@ -39,8 +39,8 @@ export interface KubeadmSettings {
  * `config.conf` of kubeadm's ConfigMap, but for the mode and the connection table, whose size a
  * network namespace does not have to give.
  */
-export function kubeadmConfiguration(settings: KubeadmSettings): string {
-  const { nodePortAddresses } = settings;
+function kubeadmConfiguration(settings: KubeadmSettings): string {
+  const { mode = "nftables", nodePortAddresses } = settings;
   return `apiVersion: kubeproxy.config.k8s.io/v1alpha1
 bindAddress: 0.0.0.0
 bindAddressHardFail: ${settings.bindAddressHardFail ?? false}
@@ -69,10 +69,7 @@ healthzBindAddress: "${settings.healthzBindAddress ?? ""}"
 hostnameOverride: ""
 iptables:
   localhostNodePorts: null
-  masqueradeAll: false
-  masqueradeBit: null
-  minSyncPeriod: 0s
-  syncPeriod: 0s
+${rulesSettings(mode === "iptables" ? settings : {})}
 ipvs:
   excludeCIDRs: null
   minSyncPeriod: 0s
@@ -92,12 +89,9 @@ logging:
       infoBufferSize: "0"
   verbosity: ${settings.verbosity ?? 0}
 metricsBindAddress: "${settings.metricsBindAddress ?? ""}"
-mode: "${settings.mode ?? "nftables"}"
+mode: "${mode}"
 nftables:
-  masqueradeAll: ${settings.masqueradeAll ?? false}
-  masqueradeBit: null
-  minSyncPeriod: ${settings.minSyncPeriod ?? "0s"}
-  syncPeriod: ${settings.syncPeriod ?? "0s"}
+${rulesSettings(mode === "iptables" ? {} : settings)}
 nodePortAddresses: ${nodePortAddresses ? JSON.stringify(nodePortAddresses) : "null"}
 oomScoreAdj: null
 portRange: ""
@@ -109,6 +103,16 @@ winkernel:
   rootHnsEndpointName: ""
   sourceVip: ""
 `;
+}
+
+type RulesSettings = Pick<KubeadmSettings, "masqueradeAll" | "minSyncPeriod" | "syncPeriod">;
+
+/** What iptables' and nftables' sections share; the mode's own has what a test changes. */
+function rulesSettings({ masqueradeAll, minSyncPeriod, syncPeriod }: RulesSettings): string {
+  return `  masqueradeAll: ${masqueradeAll ?? false}
+  masqueradeBit: null
+  minSyncPeriod: ${minSyncPeriod ?? "0s"}
+  syncPeriod: ${syncPeriod ?? "0s"}`;
 }
 
 /** A folder with both files, removed when disposed. */

@@ -24,6 +24,8 @@ export interface ProxyProcessOptions {
   /** The node's network namespace. */
   readonly namespace: string;
   readonly args: readonly string[];
+  /** Beside the test's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** What the kernel counts of a process. */
@@ -54,11 +56,12 @@ export class ProxyProcess implements AsyncDisposable {
   #stdout = "";
   #running = true;
 
-  constructor({ program, namespace, args }: ProxyProcessOptions) {
+  constructor({ program, namespace, args, env = {} }: ProxyProcessOptions) {
     this.program = program;
     // `ip` becomes the program, so that the process is the proxy itself.
     this.#process = new Deno.Command("ip", {
       args: ["netns", "exec", namespace, ...program.argv, ...args],
+      env: { ...env },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -94,6 +97,16 @@ export class ProxyProcess implements AsyncDisposable {
   /** How many lines of the log hold the text. */
   count(text: string): number {
     return this.#lines.filter((line) => line.includes(text)).length;
+  }
+
+  /** Warnings and errors among the lines from `from` on, as klog writes them. */
+  complaints(from = 0): readonly string[] {
+    return this.#lines.slice(from).filter((line) => /^[WEF]\d{4} /.test(line));
+  }
+
+  /** How many lines the log has. */
+  get lineCount(): number {
+    return this.#lines.length;
   }
 
   /** What it said last. */

@@ -5,12 +5,14 @@
  */
 import { Agent } from "../../kernel/rig/agent_client.ts";
 import { runCommand } from "../../kernel/rig/command.ts";
+import { deleteRules } from "../../kernel/rig/mode_rules.ts";
 import {
   createNamespaces,
   ownedPrefix,
   removeNamespaces,
   removeStale,
 } from "../../kernel/rig/namespaces.ts";
+import { nftablesMode, type RuleMode } from "../../scenarios/setups.ts";
 import { serviceCIDRs } from "../../scenarios/addresses.ts";
 import { ApiClient, type ManifestObject } from "./api.ts";
 import { ControlPlane } from "./control_plane.ts";
@@ -90,11 +92,9 @@ export class SmallCluster implements AsyncDisposable {
     return runCommand(["ip", "netns", "exec", this.node, ...argv], stdin);
   }
 
-  async deleteRules(): Promise<void> {
-    for (const family of ["ip", "ip6"]) {
-      const table = `${family} kube-proxy`;
-      await this.onNode(["nft", "-f", "-"], `add table ${table}\ndelete table ${table}\n`);
-    }
+  /** What a proxy of the mode left on the node. */
+  async deleteRules(mode: RuleMode = nftablesMode): Promise<void> {
+    await deleteRules((argv, stdin) => this.onNode(argv, stdin), mode);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

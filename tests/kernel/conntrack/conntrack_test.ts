@@ -95,7 +95,6 @@ Deno.test("NetlinkConntrack lists what `conntrack -L` lists", () =>
       assert.ok(expected.length > 0);
       assert.deepEqual(flows.map(asText).sort(), expected);
     }
-    assert.equal((await namespace.inside(() => conntrack.usage())).entries, 11);
   }));
 
 Deno.test("NetlinkConntrack lists only what the filter and the caller want", () =>
@@ -155,24 +154,4 @@ Deno.test("NetlinkConntrack finds by IPv6 address, which the kernel compares the
     const filter = { family: "IPv6", protocol: 17, destination: other } as const;
     const flows = await listed(namespace, conntrack, filter);
     assert.deepEqual(flows.map(({ original }) => original.destination), [other]);
-    await namespace.inside(() => conntrack.removeMatching(filter));
-    const left = await oracle(namespace, "ipv6", "udp");
-    assert.equal(left.length, 4);
-    assert.ok(left.every((line) => !line.includes(other)));
-  }));
-
-Deno.test("NetlinkConntrack removes what a filter selects and nothing else", () =>
-  withOwnNamespace(async (namespace) => {
-    await fill(namespace);
-    const conntrack = new NetlinkConntrack();
-    await namespace.inside(() =>
-      conntrack.removeMatching({ family: "IPv4", protocol: 17, destination: "172.30.0.10" })
-    );
-    assert.equal((await oracle(namespace, "ipv4", "udp")).length, 2);
-    assert.equal((await oracle(namespace, "ipv4", "tcp")).length, 1);
-    assert.equal((await oracle(namespace, "ipv6", "udp")).length, 4);
-    await namespace.inside(() =>
-      conntrack.removeMatching({ family: "IPv6", protocol: 17, destinationPort: 53 })
-    );
-    assert.equal((await oracle(namespace, "ipv6", "udp")).length, 0);
   }));

@@ -11,9 +11,6 @@ function tableOf(namespace: OwnNamespace): Conntrack {
   return {
     list: (filter, options) => namespace.inside(() => table.list(filter, options)),
     remove: (flows, signal) => namespace.inside(() => table.remove(flows, signal)),
-    removeMatching: (filter, signal) =>
-      namespace.inside(() => table.removeMatching(filter, signal)),
-    usage: () => namespace.inside(() => table.usage()),
   };
 }
 
@@ -83,7 +80,8 @@ for (const { clusterIP, family, gone, nodeIP, other, serving, tool } of families
       const reconciler = new ConntrackReconciler(family, tableOf(namespace));
       const { signal } = new AbortController();
       const reconcile = (port: typeof dns) => {
-        reconciler.note(new Set([port.key]), new Map([[port.key, port]]), {
+        reconciler.note(new Set([port.key]), {
+          udpPorts: new Map([[port.key, port]]),
           endpointsChanged: true,
         });
         return reconciler.reconcile(signal);

@@ -49,7 +49,7 @@ class Agent {
   }
 
   #probe(request: Probe, reply: Reply): void {
-    const raw = socketKind(this.#networks, request.protocol).type === SOCK_RAW;
+    const raw = socketKind(request.protocol).type === SOCK_RAW;
     if (!raw) {
       return attempt(this.#networks, request, (outcome) => reply({ kind: "outcome", outcome }));
     }

@@ -29,15 +29,18 @@ export interface Target {
 /** Told once for each attempt. */
 export type OutcomeHandler = (outcome: Outcome, elapsedMs: number) => void;
 
-/** The kinds of sockets that speak a protocol; SCTP by raw packets where the kernel has no sockets for it. */
-export function socketKind(networks: Networks, protocol: Protocol): SocketKind {
+/**
+ * The kinds of sockets that speak a protocol. SCTP goes by raw packets: many kernels have no sockets
+ * for it, and where they have, an ICMP error does not end a connect, so that no reject is seen.
+ */
+export function socketKind(protocol: Protocol): SocketKind {
   switch (protocol) {
     case "TCP":
       return { type: SOCK_STREAM, protocol: 6 };
     case "UDP":
       return { type: SOCK_DGRAM, protocol: 17 };
     case "SCTP":
-      return { type: networks.hasSctpSockets ? SOCK_STREAM : SOCK_RAW, protocol: 132 };
+      return { type: SOCK_RAW, protocol: 132 };
   }
 }
 
@@ -47,7 +50,7 @@ export function socketKind(networks: Networks, protocol: Protocol): SocketKind {
  */
 export function attempt(networks: Networks, target: Target, done: OutcomeHandler): void {
   const startMs = performance.now();
-  const kind = socketKind(networks, target.protocol);
+  const kind = socketKind(target.protocol);
   const fd = networks.socket(target.namespace, target.address, kind);
   const { libc, reactor } = networks;
   setUsualOptions(libc, fd, target.address);

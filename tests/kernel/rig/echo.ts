@@ -11,16 +11,16 @@ import { decodeSctp, encodeSctp } from "./sctp.ts";
  */
 export function serve(networks: Networks, request: Serve): void {
   const { libc, reactor } = networks;
-  const kind = socketKind(networks, request.protocol);
+  const kind = socketKind(request.protocol);
   const fd = networks.socket(request.namespace, request.address, kind);
   setUsualOptions(libc, fd, request.address);
   const port = kind.type === SOCK_RAW ? 0 : request.port;
   mustSucceed(libc.bind(fd, { address: request.address, port }), "bind", request);
   if (kind.type === SOCK_DGRAM) {
-    return reactor.watch(fd, POLLIN, () => greetDatagram(networks, fd, request.name));
+    return reactor.watch(fd, POLLIN, () => greetDatagrams(networks, fd, request.name));
   }
   if (kind.type === SOCK_RAW) {
-    return reactor.watch(fd, POLLIN, () => answerHandshake(networks, fd, request));
+    return reactor.watch(fd, POLLIN, () => answerHandshakes(networks, fd, request));
   }
   mustSucceed(libc.listen(fd), "listen", request);
   reactor.watch(fd, POLLIN, () => acceptConnections(networks, fd, request.name));
@@ -42,29 +42,36 @@ function acceptConnections(networks: Networks, listener: number, name: string): 
   }
 }
 
-function greetDatagram(networks: Networks, fd: number, name: string): void {
+/** All that wait: on a slow machine one at a time looks like loss. */
+function greetDatagrams(networks: Networks, fd: number, name: string): void {
   const { libc } = networks;
-  const { length, from } = libc.receive(fd, new Uint8Array(256));
-  if (length < 0) return;
-  libc.sendTo(fd, new TextEncoder().encode(formatGreeting(name, from.address, from.port)), from);
+  const buffer = new Uint8Array(256);
+  for (;;) {
+    const { length, from } = libc.receive(fd, buffer);
+    if (length < 0) return;
+    libc.sendTo(fd, new TextEncoder().encode(formatGreeting(name, from.address, from.port)), from);
+  }
 }
 
-function answerHandshake(networks: Networks, fd: number, request: Serve): void {
+/** All that wait, as for datagrams. */
+function answerHandshakes(networks: Networks, fd: number, request: Serve): void {
   const { libc } = networks;
   const buffer = new Uint8Array(2048);
-  const { length, from } = libc.receive(fd, buffer);
-  if (length < 0) return;
-  const packet = decodeSctp(withoutIpHeader(buffer.subarray(0, length), request.address));
-  if (packet?.kind !== "init" || packet.destinationPort !== request.port) return;
-  const answer = encodeSctp({
-    kind: "init-ack",
-    sourcePort: packet.destinationPort,
-    destinationPort: packet.sourcePort,
-    verificationTag: packet.initiateTag,
-    initiateTag: 1,
-    cookie: formatGreeting(request.name, from.address, packet.sourcePort),
-  });
-  libc.sendTo(fd, answer, { address: from.address, port: 0 });
+  for (;;) {
+    const { length, from } = libc.receive(fd, buffer);
+    if (length < 0) return;
+    const packet = decodeSctp(withoutIpHeader(buffer.subarray(0, length), request.address));
+    if (packet?.kind !== "init" || packet.destinationPort !== request.port) continue;
+    const answer = encodeSctp({
+      kind: "init-ack",
+      sourcePort: packet.destinationPort,
+      destinationPort: packet.sourcePort,
+      verificationTag: packet.initiateTag,
+      initiateTag: 1,
+      cookie: formatGreeting(request.name, from.address, packet.sourcePort),
+    });
+    libc.sendTo(fd, answer, { address: from.address, port: 0 });
+  }
 }
 
 function mustSucceed(result: number, call: string, request: Serve): void {

@@ -190,7 +190,7 @@ function decodeAddress(bytes: Uint8Array): SocketAddress {
 }
 
 /** 4 or 16 bytes of an address in any of its spellings. */
-export function addressBytes(address: string): Uint8Array<ArrayBuffer> {
+function addressBytes(address: string): Uint8Array<ArrayBuffer> {
   if (!address.includes(":")) return Uint8Array.from(address.split(".").map(Number));
   const groups = expandedGroups(address);
   return Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 0xff]));

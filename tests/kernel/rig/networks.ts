@@ -1,5 +1,5 @@
 /** Sockets in any named network namespace, opened from one thread. */
-import { type Libc, SOCK_STREAM, type SocketKind } from "./libc.ts";
+import type { Libc, SocketKind } from "./libc.ts";
 import type { Reactor } from "./reactor.ts";
 
 /**
@@ -9,8 +9,6 @@ import type { Reactor } from "./reactor.ts";
 export class Networks {
   readonly libc: Libc;
   readonly reactor: Reactor;
-  /** Few kernels are built without; raw packets stand in there. */
-  readonly hasSctpSockets: boolean;
   readonly #own: number;
   readonly #entered = new Map<string, number>();
   #rawPort = 20_000;
@@ -19,9 +17,6 @@ export class Networks {
     this.libc = libc;
     this.reactor = reactor;
     this.#own = mustOpen(libc, "/proc/thread-self/ns/net");
-    const sctp = libc.socket("127.0.0.1", { type: SOCK_STREAM, protocol: 132 });
-    this.hasSctpSockets = sctp >= 0;
-    if (sctp >= 0) libc.close(sctp);
   }
 
   /** A non-blocking socket in the namespace, of the family of the address. */

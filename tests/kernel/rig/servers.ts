@@ -15,7 +15,7 @@ import type { Cluster } from "./cluster.ts";
 import { destinationOf } from "./destinations.ts";
 
 /** Pods answer on these ports by every protocol. */
-export const podPorts: readonly number[] = [8080, 8081];
+const podPorts: readonly number[] = [8080, 8081];
 
 /** Endpoints of all pods, and of the pod in the node's own network. */
 export async function startEndpoints(cluster: Cluster): Promise<void> {

@@ -73,7 +73,7 @@ function nodeAddresses(family: IpFamily): ReadonlySet<string> {
 
 /** Whether the node's own packets are masqueraded cannot be told from the source they have anyway. */
 function describeExpected(row: FateRow, options: FateOptions): readonly string[] {
-  const expected = expectedFate(row, options.setup);
+  const expected = expectedFate(row, options);
   if (expected.kind !== "reached") return [expected.kind];
   return describe([...expected.endpoints].map(([name, source]) => {
     const port = Number(name.slice(name.lastIndexOf(":") + 1));
@@ -107,19 +107,8 @@ function addressOf(name: string, { services, family }: FateOptions): string {
   throw new RangeError(`Cannot find the endpoint "${name}"`);
 }
 
-/**
- * What one table holds and the other does not, line by line: elements, and rules without handles.
- * Empty when they are the same.
- */
-export function differences(a: NftRuleset, b: NftRuleset): readonly string[] {
-  const [left, right] = [new Set(linesOf(a)), new Set(linesOf(b))];
-  return [
-    ...[...left].filter((line) => !right.has(line)).map((line) => `- ${line}`),
-    ...[...right].filter((line) => !left.has(line)).map((line) => `+ ${line}`),
-  ];
-}
-
-function linesOf({ baseChains, chains, sets }: NftRuleset): readonly string[] {
+/** A line for each element and each rule, without handles; places of equals are in sorted order. */
+export function linesOf({ baseChains, chains, sets }: NftRuleset): readonly string[] {
   return [
     ...baseChains.map((chain) => `base chain ${JSON.stringify(chain)}`),
     ...[...chains].flatMap(([chain, rules]) => [
@@ -129,7 +118,24 @@ function linesOf({ baseChains, chains, sets }: NftRuleset): readonly string[] {
     ...[...sets].flatMap(([name, set]) => [
       `set ${name}`,
       // What clients do is no business of whoever wrote the rules.
-      ...name.startsWith("affinity-") ? [] : set.toLines().map((line) => `${name}: ${line}`),
+      ...name.startsWith("affinity-")
+        ? []
+        : inAnyPlace(set.toLines()).map((line) => `${name}: ${line}`),
     ]),
   ];
+}
+
+/**
+ * Elements of a map of endpoints with the endpoints of each frontend in sorted order: which of them
+ * has which place is history. Other elements as they are; a gap or a double place stays to be seen.
+ */
+function inAnyPlace(lines: readonly string[]): readonly string[] {
+  const placed = lines.map((line) => /^(\[.*),(\d+)\] : (\{"concat":.*)$/.exec(line));
+  if (placed.length === 0 || placed.includes(null)) return lines;
+  const frontends = Map.groupBy(placed.filter((each) => each !== null), ([, frontend]) => frontend);
+  return [...frontends].flatMap(([frontend, list]) => {
+    const places = list.map(([, , place]) => Number(place)).sort((a, b) => a - b);
+    const endpoints = list.map(([, , , endpoint]) => endpoint).sort();
+    return places.map((place, i) => `${frontend},${place}] : ${endpoints[i]}`);
+  });
 }

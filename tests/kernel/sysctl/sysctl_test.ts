@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { FakeHost } from "../../../lib/kernel/fake_host.ts";
 import { LinuxHost } from "../../../lib/kernel/host.ts";
 import { applyConntrackSettings } from "../../../lib/kernel/conntrack/settings.ts";
-import { ensureSysctl, ProcSysctl, SysctlError } from "../../../lib/kernel/sysctl.ts";
+import { ProcSysctl } from "../../../lib/kernel/proc_sysctl.ts";
+import { ensureSysctl, SysctlError } from "../../../lib/kernel/sysctl.ts";
 import { FakeLogger } from "../../fakes/fake_logger.ts";
 import { withOwnNamespace } from "../rig/own_namespace.ts";
 

@@ -1,15 +1,14 @@
 /** The nftables writer on the real kernel, in a network namespace of its own. Packets are sent elsewhere. */
 import assert from "node:assert/strict";
 import { ipFamilies, type IpFamily } from "../../../lib/base/ip_family.ts";
+import { FakeKernel } from "../../../lib/kernel/fake_kernel.ts";
+import type { Kernel } from "../../../lib/kernel/kernel.ts";
 import type { Nftables } from "../../../lib/kernel/nftables/nftables.ts";
 import type { ServicePort } from "../../../lib/snapshot/snapshot.ts";
-import {
-  cleanup,
-  createWriter,
-  probe,
-  renderText,
-  tableOf,
-} from "../../../lib/writers/nftables/mod.ts";
+import { leftovers } from "../../../lib/writers/nftables/leftovers.ts";
+import { probe } from "../../../lib/writers/nftables/probe.ts";
+import { renderText } from "../../../lib/writers/nftables/render.ts";
+import { NftablesWriter } from "../../../lib/writers/nftables/writer.ts";
 import type { RuleWriter } from "../../../lib/writers/writer.ts";
 import {
   addresses,
@@ -56,8 +55,12 @@ for (const family of ipFamilies) {
       const report = await writerOf(family, nftables).sync(snapshot, all, signal);
       assert.equal(report.written, 0);
     });
-    await t.step("cleanup() removes it", async () => {
-      assert.deepEqual(await cleanup(nftables), { removed: [tableOf(family)], remaining: [] });
+    await t.step("its leftovers' door finds and removes it", async () => {
+      const kernel = kernelOf(nftables);
+      const found = await leftovers.find(kernel, signal);
+      assert.deepEqual(found.map(({ family }) => family), [family]);
+      await removeFrom(kernel);
+      assert.deepEqual(await leftovers.find(kernel, signal), []);
       assert.equal(await namespace.listing(), "");
     });
   });
@@ -80,9 +83,14 @@ for (const family of ipFamilies) {
       );
       assert.deepEqual([report.full, report.notices], [false, []], changed.key);
     }
+    // Somebody else's commit, so that the counts and all elements are compared with the kernel's.
+    await namespace.nft(["-f", "-"], "add table ip theirs");
+    assert.equal(await writer.drifted(signal), false);
+    await writer.maintain(signal);
+    await namespace.nft(["-f", "-"], "delete table ip theirs");
     assert.equal(await writer.drifted(signal), false);
     const changed = await namespace.listing();
-    await cleanup(nftables);
+    await removeFrom(kernelOf(nftables));
     const clean = writerOf(family, nftables);
     await clean.sync(snapshotOf(family, [...shapes.values()]), all, signal);
     assert.equal(sortedObjects(changed), sortedObjects(await namespace.listing()));
@@ -99,6 +107,9 @@ Deno.test("the kernel's foreign edits are noticed and put right", async () => {
   const edits = [
     "delete element ip kube-proxy service-ips { 172.30.0.10 . tcp . 80 }",
     "flush map ip kube-proxy endpoints",
+    "add element ip kube-proxy no-endpoint-services { 172.30.0.10 . tcp . 80 : drop }",
+    "delete element ip kube-proxy service-ips { 172.30.0.10 . tcp . 80 }; " +
+    "add element ip kube-proxy service-ips { 172.30.0.10 . tcp . 80 : drop }",
     "flush chain ip kube-proxy services",
     "insert rule ip kube-proxy services counter accept",
     "add rule ip kube-proxy masquerading masquerade",
@@ -111,7 +122,7 @@ Deno.test("the kernel's foreign edits are noticed and put right", async () => {
     await namespace.nft(["-f", "-"], edit);
     await until(async () => await writer.drifted(signal), edit);
     const { notices } = await writer.sync(snapshot, all, signal);
-    assert.deepEqual(notices.map(({ kind }) => kind), ["repaired"], edit);
+    assert.match(notices.map(({ message }) => message).join(), /^Repaired table /, edit);
     assert.equal(await writer.drifted(signal), false);
     assert.equal(sortedObjects(await namespace.listing()), table, edit);
   }
@@ -126,7 +137,7 @@ Deno.test("the kernel takes over the table that upstream's proxy made", async ()
   assert.deepEqual((await writer.sync(snapshot, all, signal)).notices, []);
   assert.equal(await writer.drifted(signal), false);
   const taken = await namespace.listing();
-  await cleanup(nftables);
+  await removeFrom(kernelOf(nftables));
   await writerOf("IPv4", nftables).sync(snapshot, all, signal);
   assert.equal(
     sortedObjects(withoutComments(taken)),
@@ -167,7 +178,21 @@ Deno.test("the kernel swaps a set of many source ranges for a new one of the sam
 });
 
 function writerOf(family: IpFamily, nftables: Nftables): RuleWriter {
-  return createWriter({ family, nftables, masqueradeBit: 14 });
+  return new NftablesWriter({ family, nftables, masqueradeBit: 14 });
+}
+
+function kernelOf(nftables: Nftables): Kernel {
+  return Object.assign(new FakeKernel(), { nftables: () => Promise.resolve(nftables) });
+}
+
+async function removeFrom(kernel: Kernel): Promise<void> {
+  assert.ok(leftovers.removal);
+  const { remaining } = await leftovers.removal.apply(
+    kernel,
+    await leftovers.removal.plan(kernel, signal),
+    signal,
+  );
+  assert.deepEqual(remaining, []);
 }
 
 /** One change after another: K up and down, affinity on and off, policies, ranges, removals. */

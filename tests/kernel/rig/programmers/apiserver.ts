@@ -10,8 +10,10 @@ import { ProxyFiles } from "../../../controlplane/rig/proxy_files.ts";
 import { ProxyProcess, type ProxyProgram } from "../../../controlplane/rig/proxy_process.ts";
 import { podCIDRs } from "../../../scenarios/addresses.ts";
 import type { Manifest } from "../../../scenarios/manifests.ts";
-import type { Setup } from "../../../scenarios/setups.ts";
+import type { RuleMode, Setup } from "../../../scenarios/setups.ts";
+import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import type { Cluster } from "../cluster.ts";
+import { listRules, type OnNode, showBackend, ToolFolder } from "../mode_rules.ts";
 import type { Programmer, RunningProxy } from "../programmer.ts";
 
 /** The node's number on the control plane's network. */
@@ -60,12 +62,17 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
     }
     for (const manifest of options.manifests) await this.put(manifest);
     const files = await ProxyFiles.create(this.plane.access, settingsOf(options.setup));
+    const { mode } = options.setup;
+    const onNode: OnNode = (argv, stdin) => cluster.run("node", argv, stdin);
+    await showBackend(onNode, mode);
+    const tools = await ToolFolder.create(mode);
     const process = new ProxyProcess({
       program: this.#program,
       namespace: node,
       args: files.args("node"),
+      env: tools.env,
     });
-    await untilReady(process, cluster);
+    await untilReady(process, { onNode, mode });
     return {
       process,
       apply: async (manifests) => {
@@ -77,6 +84,7 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
       [Symbol.asyncDispose]: async () => {
         await process[Symbol.asyncDispose]();
         await files[Symbol.asyncDispose]();
+        await tools[Symbol.asyncDispose]();
       },
     };
   }
@@ -88,7 +96,7 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
 
   /** Creates or replaces, and writes the load balancer's part of the status. */
   async put(object: Manifest): Promise<void> {
-    const stored = await this.#createOrUpdate(withHealthCheckPort(object));
+    const stored = await this.#createOrUpdate(object);
     const status = object["status"];
     if (object.kind === "Service" && status !== undefined) {
       await this.api.patch(stored, { status }, "status");
@@ -107,25 +115,9 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
   }
 }
 
-/**
- * Where load balancers ask for a Local Service. The apiserver would choose any free port, also one
- * that another Service of the scenario is about to ask for; those from 30000 to 30085 it leaves alone.
- */
-function withHealthCheckPort(object: Manifest): Manifest {
-  const spec = object["spec"] as {
-    readonly type?: string;
-    readonly externalTrafficPolicy?: string;
-    readonly ports?: readonly { readonly nodePort?: number }[];
-  } | undefined;
-  const isLocal = object.kind === "Service" && spec?.type === "LoadBalancer" &&
-    spec.externalTrafficPolicy === "Local";
-  if (!isLocal) return object;
-  const healthCheckNodePort = (spec.ports?.[0]?.nodePort ?? 0) + 60;
-  return { ...object, spec: { ...spec, healthCheckNodePort } };
-}
-
 function settingsOf(setup: Setup) {
   return {
+    mode: setup.mode.kind,
     nodePortAddresses: setup.nodePortAddresses === "all" ? ["0.0.0.0/0", "::/0"] : ["primary"],
     detectLocalMode: setup.detectLocal === "none" ? "" : "ClusterCIDR",
     clusterCIDR: setup.detectLocal === "none" ? "" : `${podCIDRs.IPv4},${podCIDRs.IPv6}`,
@@ -135,28 +127,36 @@ function settingsOf(setup: Setup) {
 
 /**
  * Our program says when it is. Upstream's says that it is healthy before its first sync, syncs each
- * family by itself, and learns of zone and service ranges a little later: its tables are ready when
+ * family by itself, and learns of zone and service ranges a little later: its rules are ready when
  * they are there and rest.
  */
-async function untilReady(process: ProxyProcess, cluster: Cluster): Promise<void> {
+async function untilReady(
+  process: ProxyProcess,
+  { onNode, mode }: { readonly onNode: OnNode; readonly mode: RuleMode },
+): Promise<void> {
   if (process.program.name === "ours") return await process.inSync(SYNC_DEADLINE_MS);
   const deadline = Date.now() + SYNC_DEADLINE_MS;
   let before = "";
   let restingSince = Infinity;
   while (Date.now() < deadline) {
     const listings = await Promise.all(
-      ["ip", "ip6"].map((family) =>
-        cluster.tryRun("node", ["nft", "-s", "list", "table", family, "kube-proxy"])
-      ),
+      // A table that is not there yet cannot be listed.
+      ipFamilies.map((family) => listRules(onNode, mode, family).catch(() => "")),
     );
-    const complete = listings.every(({ stdout }) => /service-[^-]+-shop/.test(stdout));
-    const now = listings.map(({ stdout }) => stdout).join("");
+    const complete = listings.every((text) => isOfService[mode.kind].test(text));
+    const now = listings.join("");
     if (!complete || now !== before) restingSince = Date.now();
     if (Date.now() - restingSince > REST_MS) return;
     before = now;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error(
-    `Cannot start upstream's kube-proxy: its tables do not come to rest:\n${process.log()}`,
+    `Cannot start upstream's kube-proxy: its rules do not come to rest:\n${process.log()}`,
   );
 }
+
+/** What a listing holds when upstream's proxy has written some Service. */
+const isOfService: Readonly<Record<RuleMode["kind"], RegExp>> = {
+  nftables: /service-[^-]+-shop/,
+  iptables: /-A KUBE-SVC-/,
+};

@@ -1,19 +1,21 @@
 /**
- * The program's trackers and its nftables writer in a process of their own inside the node's
+ * The program's trackers and a mode's writers in a process of their own inside the node's
  * namespace, driven line by line: what a sync does is known the moment it is done. No watcher, no
  * timer, no command line.
  */
-import { systemClock } from "../../../../lib/base/clock.ts";
-import { ipFamilies } from "../../../../lib/base/ip_family.ts";
-import { openNftablesInThread } from "../../../../lib/kernel/nftables/netlink_nftables.ts";
+import { ipFamilies, type IpFamily } from "../../../../lib/base/ip_family.ts";
+import { LinuxKernel } from "../../../../lib/kernel/kernel.ts";
 import { readEndpointSlice } from "../../../../lib/kube/json/endpoint_slice.ts";
 import { readNode } from "../../../../lib/kube/json/node.ts";
 import { readService } from "../../../../lib/kube/json/service.ts";
 import { readServiceCIDR } from "../../../../lib/kube/json/service_cidr.ts";
 import type { ObjectChange } from "../../../../lib/kube/object_batch.ts";
 import type { ApiObject } from "../../../../lib/kube/objects.ts";
+import type { Snapshot } from "../../../../lib/snapshot/snapshot.ts";
 import { ClusterState } from "../../../../lib/trackers/cluster_state.ts";
-import { NftablesWriter } from "../../../../lib/writers/nftables/writer.ts";
+import { defaultSections, loadRuntime } from "../../../../lib/writers/registry.ts";
+import type { ModeRuntime, RuleWriter } from "../../../../lib/writers/writer.ts";
+import { FakeLogger } from "../../../fakes/fake_logger.ts";
 import { podCIDRs } from "../../../scenarios/addresses.ts";
 import type { Manifest } from "../../../scenarios/manifests.ts";
 import type { Setup } from "../../../scenarios/setups.ts";
@@ -21,21 +23,15 @@ import { TextLineStream } from "../lines.ts";
 import type { ProxyAnswer, ProxyRequest } from "./node_proxy_protocol.ts";
 
 /** Both families of one node. */
-class NodeProxy implements Disposable {
+class NodeProxy implements AsyncDisposable {
   readonly #state: ClusterState;
-  readonly #nftables = openNftablesInThread();
-  readonly #writers = new Map(ipFamilies.map((family) => [
-    family,
-    new NftablesWriter({
-      family,
-      nftables: this.#nftables,
-      masqueradeBit: 14,
-      clock: systemClock,
-    }),
-  ]));
+  readonly #kernel = new LinuxKernel();
+  readonly #runtime: Promise<ModeRuntime>;
+  readonly #writers = new Map<IpFamily, RuleWriter>();
   #synced = false;
 
   constructor(setup: Setup) {
+    this.#runtime = openRuntime(setup);
     this.#state = new ClusterState({
       families: ipFamilies,
       nodeName: "node",
@@ -57,10 +53,15 @@ class NodeProxy implements Disposable {
   async handle({ apply, remove }: ProxyRequest): Promise<ProxyAnswer> {
     for (const manifest of apply) this.#applyManifest(manifest);
     for (const manifest of remove) this.#removeManifest(manifest);
+    const taken = [...this.#state.families].map(([family, state]) => ({
+      family,
+      state,
+      ...state.take(),
+    }));
+    if (!this.#synced) await this.#prepare(taken.map(({ snapshot }) => snapshot));
     let written = 0;
     const notices: string[] = [];
-    for (const [family, state] of this.#state.families) {
-      const { snapshot, changes } = state.take();
+    for (const { family, state, snapshot, changes } of taken) {
       const writer = this.#writers.get(family);
       if (writer === undefined) continue;
       const report = await writer.sync(
@@ -76,8 +77,18 @@ class NodeProxy implements Disposable {
     return { kind: "synced", written, notices };
   }
 
-  [Symbol.dispose](): void {
-    this.#nftables[Symbol.dispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#kernel[Symbol.asyncDispose]();
+  }
+
+  async #prepare(snapshots: readonly Snapshot[]): Promise<void> {
+    const runtime = await this.#runtime;
+    const [kernel, logger] = [this.#kernel, new FakeLogger()];
+    const settings = new Map(snapshots.map((each) => [each.family, each.settings]));
+    await runtime.prepare({ kernel, logger, settings });
+    for (const { family } of snapshots) {
+      this.#writers.set(family, await runtime.createWriter({ family, kernel, logger }));
+    }
   }
 
   #applyManifest(manifest: Manifest): void {
@@ -122,6 +133,16 @@ function upsert<T extends ApiObject>(object: T) {
   return { kind: "changes" as const, changes: [change] };
 }
 
+async function openRuntime({ mode }: Setup): Promise<ModeRuntime> {
+  const sections = defaultSections();
+  const iptables = mode.kind === "iptables"
+    ? { ...sections.iptables, backend: mode.backend }
+    : sections.iptables;
+  const runtime = await loadRuntime(mode.kind, { ...sections, iptables });
+  if (runtime === undefined) throw new Error(`Cannot run mode "${mode.kind}": it has no rules yet`);
+  return runtime;
+}
+
 async function main(): Promise<void> {
   let proxy: NodeProxy | undefined;
   for await (const line of Deno.stdin.readable.pipeThrough(new TextLineStream())) {
@@ -134,7 +155,7 @@ async function main(): Promise<void> {
       }));
     Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(answer)}\n`));
   }
-  proxy?.[Symbol.dispose]();
+  await proxy?.[Symbol.asyncDispose]();
 }
 
 await main();

@@ -143,12 +143,14 @@ export class ProgramProcess implements AsyncDisposable {
 
 /** The whole command line; more flags may follow. */
 export function runArgv(folder: ManifestFolder, setup: Setup): string[] {
+  const { mode } = setup;
   return [
     ...ourProgramArgv(),
     "run",
     `--manifests=${folder.path}`,
     "--hostname-override=node",
-    "--proxy-mode=nftables",
+    `--proxy-mode=${mode.kind}`,
+    ...mode.kind === "iptables" ? [`--iptables-backend=${mode.backend}`] : [],
     `--nodeport-addresses=${setup.nodePortAddresses === "all" ? "0.0.0.0/0,::/0" : "primary"}`,
     `--masquerade-all=${setup.masqueradeAll}`,
     "--conntrack-max-per-core=0",

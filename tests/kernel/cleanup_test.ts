@@ -1,0 +1,211 @@
+/** `cleanup`, as a process, on a node that has rules of everybody: what is not a proxy's stays to the byte. */
+import assert from "node:assert/strict";
+import { ipFamilies, type IpFamily } from "../../lib/base/ip_family.ts";
+import { ourProgramArgv } from "./rig/our_program.ts";
+import { type CommandResult, tryCommand } from "./rig/command.ts";
+import { XtNamespace } from "./xtables/namespace.ts";
+
+const backends = ["nft", "legacy"] as const;
+
+/** Long enough for every run to end by itself. */
+const LONGEST_RUN_MS = 600;
+const kills = Deno.env.get("KUBE_PROXY_TEST_FULL") === undefined ? 3 : 50;
+
+/** Rules of kubelet, Docker, a CNI, another router, and somebody with names like ours. */
+const foreign = (family: IpFamily) => {
+  const pods = family === "IPv4" ? "10.128.0.0/14" : "fd00:10:128::/48";
+  const loopback = family === "IPv4"
+    ? '-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections" -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP\n'
+    : "";
+  return `*mangle
+:KUBE-IPTABLES-HINT - [0:0]
+:KUBE-KUBELET-CANARY - [0:0]
+COMMIT
+*nat
+:DOCKER - [0:0]
+:CNI-MASQ - [0:0]
+:KUBE-MARK-DROP - [0:0]
+:KUBE-ROUTER-FORWARD - [0:0]
+:KUBE-SVC-mine - [0:0]
+-A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER
+-A OUTPUT -m comment --comment "kubernetes service portals" -j KUBE-SVC-mine
+-A POSTROUTING -s ${pods} -j CNI-MASQ
+-A CNI-MASQ ! -d ${pods} -m comment --comment "flanneld masq" -j MASQUERADE --random-fully
+-A DOCKER -i docker0 -j RETURN
+-A KUBE-MARK-DROP -j MARK --set-xmark 0x8000/0x8000
+COMMIT
+*filter
+:KUBE-FIREWALL - [0:0]
+:KUBE-ROUTER-FORWARD - [0:0]
+-A INPUT -j KUBE-FIREWALL
+-A OUTPUT -j KUBE-FIREWALL
+-A FORWARD -m comment --comment "kube-router netpol" -j KUBE-ROUTER-FORWARD
+-A FORWARD -i cni0 -p tcp -m multiport --dports 80,443 -j ACCEPT
+${loopback}COMMIT
+`;
+};
+
+/** What upstream's proxy wrote for a small cluster, in this family. */
+async function upstreamRules(family: IpFamily): Promise<string> {
+  const file = `../peers/recorded/rules/kubernetes-1.37.0.${family.toLowerCase()}.txt`;
+  const text = await Deno.readTextFile(new URL(file, import.meta.url));
+  const lines = text.split("\n").flatMap((line) => {
+    const [, numbers, rule] = /^(\d+) (.*)$/.exec(line) ?? [];
+    // The nfacct counters of its rules are not in this namespace; kubelet's chains are above.
+    return numbers?.includes("1") && !/nfacct|KUBE-FIREWALL/.test(rule) ? [rule] : [];
+  });
+  return `${lines.filter((line) => !/^:[A-Z]+ /.test(line)).join("\n")}\n`;
+}
+
+/** Names like ours, in other places. */
+const foreignTables = `table inet kube-proxy {
+  chain c {
+    type filter hook input priority 5;
+  }
+}
+table ip kube-proxy-of-others {
+  map service-ips {
+    type ipv4_addr : verdict;
+  }
+}
+`;
+
+const ownTable = (ip: string) => `table ${ip} kube-proxy {\n  chain services {\n  }\n}\n`;
+
+function cleanupArgv({ name }: XtNamespace, ...args: readonly string[]): readonly string[] {
+  return ["ip", "netns", "exec", name, ...ourProgramArgv(), "cleanup", ...args];
+}
+
+interface Node extends AsyncDisposable {
+  readonly namespace: XtNamespace;
+  /** Everything that there is but for a proxy's, in the words of the tools. */
+  state(): Promise<string>;
+  cleanup(...args: readonly string[]): Promise<CommandResult>;
+}
+
+async function createNode(): Promise<Node> {
+  const namespace = await XtNamespace.create();
+  const state = async () => {
+    const saves = backends.flatMap((backend) =>
+      ipFamilies.map((family) => namespace.save({ backend, family }))
+    );
+    const ruleset = await namespace.run(["nft", "-a", "list", "ruleset"]);
+    const settings = await namespace.run([
+      "sh",
+      "-c",
+      "cd /proc/sys/net/ipv4 && grep -rs . . | sort",
+    ]);
+    return [
+      ...await Promise.all(saves),
+      ruleset.replaceAll(/counter packets \d+ bytes \d+/g, "counter"),
+      settings,
+    ].join("\n");
+  };
+  const node: Node = {
+    namespace,
+    state,
+    cleanup: (...args) => tryCommand(cleanupArgv(namespace, ...args)),
+    [Symbol.asyncDispose]: () => namespace[Symbol.asyncDispose](),
+  };
+  try {
+    await namespace.run(["ip", "link", "set", "lo", "up"]);
+    for (const family of ipFamilies) {
+      for (const backend of backends) await namespace.restore(foreign(family), { backend, family });
+    }
+    await namespace.run(["nft", "-f", "-"], foreignTables);
+    return node;
+  } catch (error) {
+    await node[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function addProxyRules({ namespace }: Node): Promise<void> {
+  for (const family of ipFamilies) {
+    const rules = await upstreamRules(family);
+    for (const backend of backends) await namespace.restore(rules, { backend, family });
+  }
+  await namespace.run(["nft", "-f", "-"], ownTable("ip") + ownTable("ip6"));
+}
+
+Deno.test("cleanup --mode all removes what proxies left in every place, and nothing else", async (test) => {
+  await using node = await createNode();
+  const before = await node.state();
+  await addProxyRules(node);
+  const dirty = await node.state();
+  assert.notEqual(dirty, before);
+  await test.step("--dry-run changes nothing", async () => {
+    const { code, stderr, stdout } = await node.cleanup("--mode=all", "--dry-run");
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /delete \d+ chains of table nat \(legacy, IPv6\)/);
+    assert.equal(await node.state(), dirty);
+  });
+  await test.step("what is not a proxy's is byte-identical afterwards", async () => {
+    const planned = JSON.parse(
+      (await node.cleanup("--mode=all", "--dry-run", "-o", "json")).stdout,
+    );
+    const ran = await node.cleanup("--mode=all", "-o", "json");
+    assert.equal(ran.code, 0, ran.stdout + ran.stderr);
+    const done = JSON.parse(ran.stdout);
+    for (const [index, { planned: steps }] of planned.modes.entries()) {
+      assert.deepEqual(done.modes[index].removed, steps);
+    }
+    assert.equal(await node.state(), before);
+  });
+  await test.step("a second run has nothing to do", async () => {
+    const { code, stdout } = await node.cleanup("--mode=all");
+    assert.equal(code, 0);
+    assert.equal(
+      stdout,
+      ["nftables", "iptables", "userspace"].map((mode) => `${mode} mode: nothing to clean\n`).join(
+        "",
+      ),
+    );
+  });
+});
+
+Deno.test(`cleanup killed at ${kills} random moments leaves all or nothing of a family, and the next one finishes`, async (test) => {
+  await using node = await createNode();
+  const { namespace } = node;
+  const before = await node.state();
+  const chainsLeft = async (family: IpFamily) =>
+    (await namespace.save({ family, backend: "nft" })).match(/^:KUBE-SERVICES/gm)?.length ?? 0;
+  for (let round = 0; round < kills; round++) {
+    const atMs = Math.round(Math.random() * LONGEST_RUN_MS);
+    await test.step(`after ${atMs} ms`, async () => {
+      await addProxyRules(node);
+      const [program, ...args] = cleanupArgv(namespace, "--mode=all");
+      const process = new Deno.Command(program, { args, stdout: "null", stderr: "null" }).spawn();
+      const timer = setTimeout(() => process.kill("SIGKILL"), atMs);
+      await process.status;
+      clearTimeout(timer);
+      for (const family of ipFamilies) {
+        const left = await chainsLeft(family);
+        assert.ok(left === 0 || left === 2, `${family}: ${left} of 2 tables have their chain`);
+      }
+      const { code, stderr, stdout } = await node.cleanup("--mode=all");
+      assert.equal(code, 0, stdout + stderr);
+      assert.equal(await node.state(), before);
+    });
+  }
+});
+
+Deno.test("cleanup keeps a chain that others lead to, empty, and names the rule", async () => {
+  await using node = await createNode();
+  const { namespace } = node;
+  await addProxyRules(node);
+  await namespace.restore(
+    "*nat\n:KUBE-HP-X - [0:0]\n-A KUBE-HP-X -p tcp -m multiport --dports 1,2 -j KUBE-MARK-MASQ\nCOMMIT\n",
+    { family: "IPv4" },
+  );
+  const ran = await node.cleanup("--mode=iptables");
+  assert.equal(ran.code, 0, ran.stdout + ran.stderr);
+  assert.match(
+    ran.stdout,
+    /keep chain KUBE-MARK-MASQ of table nat \(nft, IPv4\), empty: a rule of chain KUBE-HP-X that is not kube-proxy's/,
+  );
+  const saved = await namespace.save({ family: "IPv4", table: "nat" });
+  assert.match(saved, /^:KUBE-MARK-MASQ -/m);
+  assert.match(saved, /-j KUBE-MARK-MASQ$/m);
+  assert.doesNotMatch(saved, /-A KUBE-MARK-MASQ|KUBE-SERVICES/);
+});
