@@ -8,8 +8,8 @@ import { type Handler, listen, type Listener } from "./listener.ts";
 
 /** Where the ports of one family listen. */
 export interface Ports {
-  /** Opens a port on all its addresses or throws and leaves none open. */
-  open(port: number, handler: Handler): AsyncDisposable;
+  /** Opens a port on all its addresses, or throws once none of them is open. */
+  open(port: number, handler: Handler): Promise<AsyncDisposable>;
   /**
    * Takes the open ports to where the addresses are now, without a pause on those that stay. Returns
    * why, for each port that is not open on all of them; those are tried again by the next call.
@@ -34,12 +34,12 @@ export class ListedPorts implements Ports {
     this.#addresses = addresses;
   }
 
-  open(port: number, handler: Handler): AsyncDisposable {
+  async open(port: number, handler: Handler): Promise<AsyncDisposable> {
     const opened: ListedPort = { port, handler, listeners: new Map() };
     const failure = this.#listen(opened);
     if (failure) {
       // Half of the addresses open would lie to half of the load balancers.
-      void closeAll(opened);
+      await closeAll(opened);
       throw failure.error;
     }
     this.#open.add(opened);
@@ -99,7 +99,7 @@ export class SharedPorts {
   /** The ports of one family; they close when it closes them and the other one does not have them. */
   of(family: IpFamily): Ports {
     return {
-      open: (port, handler) => this.#open(port, { family, handler }),
+      open: (port, handler) => Promise.try(() => this.#open(port, { family, handler })),
       follow: () => Promise.resolve(new Map()),
     };
   }

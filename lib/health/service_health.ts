@@ -43,9 +43,11 @@ export class ServiceHealthServers implements AsyncDisposable {
       const running = this.#running.get(key);
       if (running && running.service.port !== service?.port) await this.#close(key);
       if (running && service && running.service.port === service.port) running.service = service;
-      else if (service) this.#open(key, service);
+      else if (service) await this.#open(key, service);
     }
-    for (const [key, service] of this.#failed) if (!changed.has(key)) this.#open(key, service);
+    for (const [key, service] of [...this.#failed]) {
+      if (!changed.has(key)) await this.#open(key, service);
+    }
     await this.#follow();
   }
 
@@ -53,10 +55,10 @@ export class ServiceHealthServers implements AsyncDisposable {
     for (const key of [...this.#running.keys()]) await this.#close(key);
   }
 
-  #open(key: string, service: HealthCheckService): void {
+  async #open(key: string, service: HealthCheckService): Promise<void> {
     const running: Running = { service, port: undefined };
     try {
-      running.port = this.#options.ports.open(service.port, () => this.#answer(running));
+      running.port = await this.#options.ports.open(service.port, () => this.#answer(running));
       this.#running.set(key, running);
       this.#failed.delete(key);
     } catch (error) {
