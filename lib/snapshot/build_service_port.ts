@@ -87,6 +87,7 @@ export function buildServicePort(inputs: ServicePortInputs): ServicePort {
     clusterEndpoints: cluster,
     localEndpoints: local,
     reachableEndpoints: reachable,
+    nodeEndpoints: nodeEndpointsOf(candidates, [local, cluster]),
     endpointCount: candidates.length,
     servingEndpoints: port.protocol === "UDP" ? servingOf(candidates, cluster) : none,
     healthCheckNodePort: service.healthCheckNodePort,
@@ -94,6 +95,18 @@ export function buildServicePort(inputs: ServicePortInputs): ServicePort {
 }
 
 const none: readonly Endpoint[] = [];
+
+function nodeEndpointsOf(
+  candidates: readonly Candidate[],
+  known: readonly (readonly Endpoint[])[],
+): readonly Endpoint[] {
+  const here = candidates.filter(({ endpoint }) => endpoint.isLocal);
+  if (here.length === 0) return none;
+  const same = known.find((list) =>
+    list.length === here.length && here.every(({ endpoint }, i) => endpoint === list[i])
+  );
+  return same ?? here.map(({ endpoint }) => endpoint);
+}
 
 function servingOf(
   candidates: readonly Candidate[],

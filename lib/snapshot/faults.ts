@@ -8,7 +8,11 @@ import type { ServicePort, ServicePortKey } from "./snapshot.ts";
 /** What is wrong with the service port, or undefined. */
 export function faultOf(servicePort: ServicePort, family: IpFamily): string | undefined {
   const { clusterIP, externalIPs, loadBalancerVIPs, nodePort, port, sourceRanges } = servicePort;
-  const endpoints = [servicePort.clusterEndpoints, servicePort.localEndpoints];
+  const endpoints = [
+    servicePort.clusterEndpoints,
+    servicePort.localEndpoints,
+    servicePort.nodeEndpoints,
+  ];
   const isIpv6 = family === "IPv6";
   for (
     const addresses of [

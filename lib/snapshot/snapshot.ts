@@ -69,6 +69,8 @@ export interface ServicePort {
   /** The union of what can be reached from this node, sorted likewise, each once. */
   readonly reachableEndpoints: readonly Endpoint[];
 
+  /** All endpoints of this node, of all readiness, sorted likewise. */
+  readonly nodeEndpoints: readonly Endpoint[];
   /** All endpoints of all readiness, wherever they are. */
   readonly endpointCount: number;
 

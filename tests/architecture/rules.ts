@@ -41,7 +41,7 @@ export const rooms: readonly Room[] = [
   { path: "lib/trackers/", imports: [base, "lib/kube/", snapshot] },
   { path: writer, imports: [base, kernel, snapshot, leftovers] },
   { path: leftovers, imports: [base, kernel] },
-  { path: kubeChains, imports: [base, kernel, leftovers] },
+  { path: kubeChains, imports: [base, kernel, snapshot, leftovers] },
   {
     path: registry,
     imports: [

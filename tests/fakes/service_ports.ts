@@ -33,6 +33,7 @@ export function servicePortOf(rest: Partial<ServicePort>): ServicePort {
     clusterEndpoints: [],
     localEndpoints: [],
     reachableEndpoints: [],
+    nodeEndpoints: [],
     endpointCount: rest.clusterEndpoints?.length ?? 0,
     servingEndpoints: [],
     healthCheckNodePort: 0,

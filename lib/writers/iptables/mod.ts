@@ -3,7 +3,7 @@ import type { IpFamily } from "../../base/ip_family.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import type { XtBackend } from "../../kernel/xtables/xtables.ts";
 import type { ModeRuntime, Pace } from "../writer.ts";
-import { type BackendChoice, BackendWatch, chooseBackend } from "./backend.ts";
+import { type BackendChoice, BackendWatch, chooseBackend } from "../kube_chains/backend.ts";
 import type { IptablesSettings } from "./config.ts";
 import { Counters } from "./counters.ts";
 import { type IptablesMetrics, registerMetrics } from "./metrics.ts";

@@ -5,9 +5,8 @@
 import { createHash } from "node:crypto";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { joinHostPort } from "../../base/ip.ts";
-import type { Protocol } from "../../base/protocol.ts";
-import type { XtProtocol } from "../../kernel/xtables/rules.ts";
 import type { Endpoint, ServicePort } from "../../snapshot/snapshot.ts";
+import { xtProtocolOf } from "../kube_chains/rules.ts";
 
 /** Kinds of chains that a service port has of its own, each with the beginning of its names. */
 const prefixes = {
@@ -39,18 +38,6 @@ export function isOwnChain(name: string): boolean {
 /** How comments name a service port: `ns/svc:port`, without the port's name where it has none. */
 export function servicePortName({ name, namespace, portName }: ServicePort): string {
   return `${namespace}/${name}${portName === "" ? "" : `:${portName}`}`;
-}
-
-/** The protocol as iptables spells it. */
-export function xtProtocolOf(protocol: Protocol): XtProtocol {
-  switch (protocol) {
-    case "TCP":
-      return "tcp";
-    case "UDP":
-      return "udp";
-    case "SCTP":
-      return "sctp";
-  }
 }
 
 /** The chains that a service port may have, whether it has them or not. */

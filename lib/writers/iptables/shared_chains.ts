@@ -7,9 +7,10 @@ import type { XtRule } from "../../kernel/xtables/rules.ts";
 import { ruleText } from "../../kernel/xtables/text.ts";
 import type { XtListedRule, XtReading } from "../../kernel/xtables/xtables.ts";
 import { NatChain } from "../kube_chains/names.ts";
+import type { Jump } from "../kube_chains/rules.ts";
 import type { ChainPlace, OwnedRule } from "./draft.ts";
 import type { RuleContext } from "./rules/context.ts";
-import { type Jump, jumps, nodePortDispatch } from "./rules/static_chains.ts";
+import { jumps, nodePortDispatch } from "./rules/static_chains.ts";
 
 /** What makes the chain right. */
 export type SharedDifference =

@@ -23,7 +23,7 @@ import {
   type SyncReport,
 } from "../writer.ts";
 import { Applied } from "./applied.ts";
-import type { BackendWatch } from "./backend.ts";
+import type { BackendWatch } from "../kube_chains/backend.ts";
 import type { Batch } from "./batch.ts";
 import { Counters } from "./counters.ts";
 import { Draft } from "./draft.ts";

@@ -62,6 +62,7 @@ function sample(family: IpFamily): Snapshot {
     clusterEndpoints: [endpoint],
     localEndpoints: [endpoint],
     reachableEndpoints: [endpoint],
+    nodeEndpoints: [endpoint],
     endpointCount: 1,
     servingEndpoints: [],
     healthCheckNodePort: 0,

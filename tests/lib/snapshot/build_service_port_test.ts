@@ -81,6 +81,14 @@ Deno.test("buildServicePort() lists every serving endpoint of a UDP port, and no
   assert.deepEqual(describedPort({ endpoints }).servingEndpoints, []);
 });
 
+Deno.test("buildServicePort() lists this node's endpoints of all readiness, whatever the policies", () => {
+  const endpoints = { 1: "ready", 2: "fading here", 3: "unready here", 4: "ready here" };
+  const port = describedPort({ endpoints });
+  assert.deepEqual(idsOf(port.nodeEndpoints), [2, 3, 4]);
+  assert.deepEqual(idsOf(port.clusterEndpoints), [1, 4]);
+  assert.deepEqual(describedPort({ endpoints: { 1: "ready" } }).nodeEndpoints, []);
+});
+
 Deno.test("buildServicePort() says whether the source ranges hold the node's address", () => {
   const holds = (ip: string | undefined, sourceRanges: readonly string[]) => {
     const bytes = ip === undefined ? undefined : parseIp(ip);

@@ -275,4 +275,5 @@ Deno.test("categorizeEndpoints() gives one array where lists are equal", () => {
   });
   assert.equal(port.reachableEndpoints, port.clusterEndpoints);
   assert.equal(port.servingEndpoints, port.clusterEndpoints);
+  assert.equal(port.nodeEndpoints, port.localEndpoints);
 });

@@ -240,6 +240,7 @@ function decide(
     clusterEndpoints: plain(cluster),
     localEndpoints: plain(local),
     reachableEndpoints: plain(entries.filter((e) => cluster.includes(e) || local.includes(e))),
+    nodeEndpoints: plain(entries.filter((e) => e.local)),
     endpointCount: entries.length,
     servingEndpoints: protocol === "UDP" ? plain(entries.filter((e) => e.found.state.serving)) : [],
     healthCheckNodePort: service.type === "LoadBalancer" && externalLocal

@@ -1,7 +1,5 @@
 /** What rules depend on besides the service port they are for. */
 import type { IpFamily } from "../../../base/ip_family.ts";
-import type { XtMatch } from "../../../kernel/xtables/rules.ts";
-import type { XtRule } from "../../../kernel/xtables/rules.ts";
 import type { FamilySettings } from "../../../snapshot/snapshot.ts";
 
 /** What a node and its settings say, for one family. */
@@ -18,30 +16,4 @@ export interface RuleContext {
   readonly counters: { readonly invalid: boolean; readonly localhost: boolean };
   /** So many endpoints that comments in their chains are left out. */
   readonly isLarge: boolean;
-}
-
-export function comment(text: string): XtMatch {
-  return { kind: "comment", text };
-}
-
-/**
- * How traffic of this node's pods is told, or all other traffic; undefined where it cannot be told.
- * To be spread into a rule.
- */
-export function localTraffic(
-  { settings }: RuleContext,
-  { not = false } = {},
-): Pick<XtRule, "source" | "inInterface"> | undefined {
-  const turned = not ? { not } : {};
-  const local = settings.localTraffic;
-  switch (local.kind) {
-    case "unknown":
-      return undefined;
-    case "source":
-      return { source: { cidr: local.cidr, ...turned } };
-    case "interface":
-      return { inInterface: { name: local.name, ...turned } };
-    case "interface-prefix":
-      return { inInterface: { name: `${local.prefix}+`, ...turned } };
-  }
 }

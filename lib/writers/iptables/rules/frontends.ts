@@ -5,8 +5,9 @@
 import type { XtMatch, XtRule, XtTarget } from "../../../kernel/xtables/rules.ts";
 import type { ServicePort } from "../../../snapshot/snapshot.ts";
 import { FilterChain, NatChain } from "../../kube_chains/names.ts";
-import { chainsOf, localhostCounter, servicePortName, wholeCidr, xtProtocolOf } from "../names.ts";
-import { comment, type RuleContext } from "./context.ts";
+import { comment, xtProtocolOf } from "../../kube_chains/rules.ts";
+import { chainsOf, localhostCounter, servicePortName, wholeCidr } from "../names.ts";
+import type { RuleContext } from "./context.ts";
 
 /** A rule in a chain that all service ports share. */
 export interface SharedRule {

@@ -6,18 +6,10 @@ import {
   type XtTarget,
 } from "../../../kernel/xtables/rules.ts";
 import type { Endpoint, ServicePort } from "../../../snapshot/snapshot.ts";
-import { NatChain } from "../../kube_chains/names.ts";
-import {
-  chainsOf,
-  endpointChainOf,
-  endpointName,
-  servicePortName,
-  wholeCidr,
-  xtProtocolOf,
-} from "../names.ts";
-import { comment, localTraffic, type RuleContext } from "./context.ts";
+import { comment, localTraffic, toMasquerade, xtProtocolOf } from "../../kube_chains/rules.ts";
+import { chainsOf, endpointChainOf, endpointName, servicePortName, wholeCidr } from "../names.ts";
+import type { RuleContext } from "./context.ts";
 
-const toMasquerade: XtTarget = { kind: "jump", chain: NatChain.markMasquerade };
 const fromHere: XtMatch = { kind: "addrtype", source: "LOCAL" };
 
 /**

@@ -1,22 +1,17 @@
 /** Chains whose rules are the same whatever Services there are, and the jumps that lead to ours. */
 import type { XtMatch, XtRule, XtTable } from "../../../kernel/xtables/rules.ts";
 import { canaryChain, FilterChain, NatChain } from "../../kube_chains/names.ts";
+import {
+  comment,
+  forwardRules,
+  type Jump,
+  jumpsTo,
+  markRules,
+  masqueradeRules,
+  type StaticChain,
+} from "../../kube_chains/rules.ts";
 import { invalidCounter } from "../names.ts";
-import { comment, type RuleContext } from "./context.ts";
-
-/** A chain that is written as a whole. */
-export interface StaticChain {
-  readonly table: XtTable;
-  readonly chain: string;
-  readonly rules: readonly XtRule[];
-}
-
-/** A rule of a built-in chain that leads to one of ours. */
-export interface Jump {
-  readonly table: XtTable;
-  readonly chain: string;
-  readonly rule: XtRule;
-}
+import type { RuleContext } from "./context.ts";
 
 /** Tables that this mode writes to. */
 export const ownTables: readonly XtTable[] = ["filter", "nat", "mangle"];
@@ -41,33 +36,14 @@ export const bareChains: readonly { readonly table: XtTable; readonly chain: str
 /** Chains that are ours alone, with all their rules. */
 export function staticChains(context: RuleContext): readonly StaticChain[] {
   const chains: StaticChain[] = [
-    { table: "nat", chain: NatChain.markMasquerade, rules: [orMark(context.mark)] },
-    { table: "nat", chain: NatChain.postrouting, rules: postrouting(context) },
+    { table: "nat", chain: NatChain.markMasquerade, rules: markRules(context.mark) },
+    { table: "nat", chain: NatChain.postrouting, rules: masqueradeRules(context.mark) },
     { table: "filter", chain: FilterChain.forward, rules: forward(context) },
   ];
   if (context.family === "IPv4" && context.localhostNodePorts) {
     chains.push({ table: "filter", chain: FilterChain.firewall, rules: [noMartians] });
   }
   return chains;
-}
-
-function orMark(mark: number): XtRule {
-  return { matches: [], target: { kind: "set-xmark", value: mark, mask: mark } };
-}
-
-function postrouting({ mark }: RuleContext): readonly XtRule[] {
-  return [
-    {
-      matches: [{ kind: "mark", value: mark, mask: mark, not: true }],
-      target: { kind: "return" },
-    },
-    // The mark must not outlive this hook: a tunnel would carry it to its own packets.
-    { matches: [], target: { kind: "set-xmark", value: mark, mask: 0 } },
-    {
-      matches: [comment("kubernetes service traffic requiring SNAT")],
-      target: { kind: "masquerade", randomFully: true },
-    },
-  ];
 }
 
 function forward({ counters, dropsInvalid, mark }: RuleContext): readonly XtRule[] {
@@ -80,20 +56,7 @@ function forward({ counters, dropsInvalid, mark }: RuleContext): readonly XtRule
     ...dropsInvalid
       ? [{ matches: [invalid, ...counted], target: { kind: "drop" } } satisfies XtRule]
       : [],
-    {
-      matches: [
-        comment("kubernetes forwarding rules"),
-        { kind: "mark", value: mark, mask: mark },
-      ],
-      target: { kind: "accept" },
-    },
-    {
-      matches: [
-        comment("kubernetes forwarding conntrack rule"),
-        { kind: "conntrack", states: ["RELATED", "ESTABLISHED"] },
-      ],
-      target: { kind: "accept" },
-    },
+    ...forwardRules(mark),
   ];
 }
 
@@ -176,15 +139,3 @@ export const jumps: readonly Jump[] = [
   // kubelet has the same.
   ...jumpsTo(FilterChain.firewall, { table: "filter", from: ["INPUT", "OUTPUT"], matches: [] }),
 ];
-
-function jumpsTo(
-  to: string,
-  { from, matches, table }: {
-    readonly table: XtTable;
-    readonly from: readonly string[];
-    readonly matches: readonly XtMatch[];
-  },
-): readonly Jump[] {
-  const rule: XtRule = { matches, target: { kind: "jump", chain: to } };
-  return from.map((chain) => ({ table, chain, rule }));
-}

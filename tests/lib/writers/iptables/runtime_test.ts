@@ -7,7 +7,7 @@ import { Errno } from "../../../../lib/kernel/errno.ts";
 import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
 import { FakeSysctl } from "../../../../lib/kernel/fake_sysctl.ts";
 import type { NodePortAddresses } from "../../../../lib/snapshot/snapshot.ts";
-import { chooseBackend } from "../../../../lib/writers/iptables/backend.ts";
+import { chooseBackend } from "../../../../lib/writers/kube_chains/backend.ts";
 import type { IptablesSettings } from "../../../../lib/writers/iptables/config.ts";
 import { createRuntime } from "../../../../lib/writers/iptables/mod.ts";
 import { FakeLogger } from "../../../fakes/fake_logger.ts";

@@ -9,8 +9,10 @@ import { Errno } from "../../kernel/errno.ts";
 import { hasErrno } from "../../kernel/netlink/errors.ts";
 import type { Nftables } from "../../kernel/nftables/nftables.ts";
 import type { XtBackend } from "../../kernel/xtables/xtables.ts";
-import { hintChains } from "../kube_chains/names.ts";
-import type { IptablesBackend } from "./config.ts";
+import { hintChains } from "./names.ts";
+
+/** As configured; `auto` takes the one that kubelet uses, else nft. */
+type BackendSetting = "auto" | XtBackend;
 
 /** The engine, and why it is that one. */
 export interface BackendChoice {
@@ -22,7 +24,7 @@ export interface BackendChoice {
 /** Looks without changing anything: a table that is not there is not made by asking. */
 export async function chooseBackend(
   kernel: Kernel,
-  setting: IptablesBackend,
+  setting: BackendSetting,
 ): Promise<BackendChoice> {
   if (setting !== "auto") return { backend: setting, reason: "the configuration says so" };
   const nftables = await openNftables(kernel);
@@ -38,7 +40,7 @@ export async function chooseBackend(
 /** Says once when the node's other software has changed over to the other engine. Changes nothing. */
 export class BackendWatch {
   readonly #kernel: Kernel;
-  readonly #setting: IptablesBackend;
+  readonly #setting: BackendSetting;
   readonly #chosen: XtBackend;
   readonly #logger: Logger;
   #isSaid = false;
@@ -64,7 +66,7 @@ export class BackendWatch {
 
 /** What a watch compares with. */
 export interface BackendWatchOptions {
-  readonly setting: IptablesBackend;
+  readonly setting: BackendSetting;
   readonly chosen: XtBackend;
   readonly logger: Logger;
 }
