@@ -110,10 +110,7 @@ function identify(root: YamlNode): ConfigDocument | Problem {
   if ("rule" in kind) return kind;
   const [group, version = ""] = apiVersion.text.split("/");
   if (group !== apiGroup || version === "") {
-    const isManifest = apiVersion.text === "v1" && kind.text === "ConfigMap";
-    const hint = isManifest
-      ? "convert and validate read ConfigMap manifests, run reads the file that one holds"
-      : `use ${apiGroup}/${version === "v1alpha1" ? version : "v1alpha2"}`;
+    const hint = hintForGroup(group, version, kind.text);
     const rule = `unknown group, not "${apiVersion.text}"`;
     return { ...problemAt("document", apiVersion.place, rule, "apiVersion"), hint };
   }
@@ -123,6 +120,17 @@ function identify(root: YamlNode): ConfigDocument | Problem {
     kind: kind.text,
     place: kind.place,
   });
+}
+
+/** Documents of other programs are no misspelt ones of this. */
+function hintForGroup(group: string, version: string, kind: string): string {
+  if (group === "v1" && kind === "ConfigMap") {
+    return "convert and validate read ConfigMap manifests, run reads the file that one holds";
+  }
+  if (group === "kubeadm.k8s.io" || group === "kubelet.config.k8s.io") {
+    return `convert and validate pick ${proxyKind} out of such a file, run reads one that holds it alone`;
+  }
+  return `use ${apiGroup}/${version === "v1alpha1" ? version : "v1alpha2"}`;
 }
 
 function ofGroup(

@@ -105,7 +105,8 @@ function upgrade(given: Given, configuration: ProxyConfiguration, adopt: boolean
     return [drop(given, `${shown(given)} means unset`)];
   }
   if (isEmptyList(value) && row.field.type !== target.field.type) {
-    return [drop(given, "every address is the default")];
+    const isAddress = row.path === "bindAddress";
+    return [drop(given, isAddress ? "every address is the default" : "empty means unset")];
   }
   const address = isUnset(given) ? addressOfFamily(target, configuration) : [];
   if (address.length > 0) return address.map((step) => ({ ...step, from: given.path }));
