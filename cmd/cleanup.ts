@@ -9,11 +9,13 @@ import { loadConfiguration } from "../lib/config/load.ts";
 import { readSources } from "../lib/config/sources.ts";
 import { type AskPage, askPage } from "../lib/health/ask_page.ts";
 import { type Kernel, LinuxKernel } from "../lib/kernel/kernel.ts";
+import { recordFolder } from "../lib/record/record_file.ts";
 import { leftoversByMode } from "../lib/writers/registry.ts";
 import { isDone } from "./cleanup/clean_up.ts";
 import { findLiveProxy, type LiveProxy } from "./cleanup/live_proxy.ts";
 import { refusalJson } from "./cleanup/report.ts";
 import { requireNetAdmin } from "./cleanup/rights.ts";
+import { NodeRecord } from "./cleanup/node_record.ts";
 import { cleanUpAndTell } from "./cleanup/tell.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { outputFlag, verbosityFlag } from "./global_flags.ts";
@@ -24,6 +26,8 @@ export interface CleanupMachine {
   readonly ask: AskPage;
   /** Closed by the command. */
   openKernel(context: CommandContext): Kernel & AsyncDisposable;
+  /** Where the record of this node's proxy is; there is none where it is absent. */
+  readonly recordFolder?: string;
 }
 
 const refused = 2;
@@ -63,6 +67,7 @@ const configFlag = defineFlag({
 /** The command for this machine. */
 export const cleanupCommand: Command = createCleanupCommand({
   ask: askPage,
+  recordFolder,
   openKernel: ({ env }) => {
     const searchPath = env("PATH");
     return new LinuxKernel(searchPath ? { searchPath } : {});
@@ -88,7 +93,7 @@ export function createCleanupCommand(machine: CleanupMachine): Command {
 }
 
 /** Exit code 0: all done, or nothing to do; 1: something remains; 2: refused, or not possible at all. */
-async function run({ ask, openKernel }: CleanupMachine, context: CommandContext): Promise<number> {
+async function run(machine: CleanupMachine, context: CommandContext): Promise<number> {
   // Taken before anything else: from here on a signal ends the program in order.
   const { arguments: args, signal, stderr, stdout } = context;
   const mode = args.get(modeFlag);
@@ -96,12 +101,15 @@ async function run({ ask, openKernel }: CleanupMachine, context: CommandContext)
     throw new UsageError(`Missing --mode; give --mode ${[...modes, all].join(", --mode ")}`);
   }
   const dryRun = args.get(dryRunFlag);
-  await using kernel = openKernel(context);
+  await using kernel = machine.openKernel(context);
   requireNetAdmin(kernel);
+  const warn = (sentence: string) => stderr.write(`Warning: ${sentence}\n`);
+  const record = await NodeRecord.read({ folder: machine.recordFolder, kernel, warn });
   const chosen = mode === all ? modes : [mode];
   if (!dryRun && !args.get(forceFlag)) {
     const addresses = addressesOf(await configurationOf(args.get(configFlag)));
-    const refusal = refusalOf(mode, await findLiveProxy(addresses, { ask, signal }));
+    const { ask } = machine;
+    const refusal = refusalOf(mode, await findLiveProxy(addresses, { ask, record, signal }));
     if (refusal !== undefined) {
       stderr.write(`Error: ${refusal}\n`);
       if (args.get(outputFlag) === "json") stdout.write(refusalJson(refusal, dryRun));
@@ -109,7 +117,7 @@ async function run({ ask, openKernel }: CleanupMachine, context: CommandContext)
     }
   }
   const outcomes = await cleanUpAndTell(chosen, {
-    doors: leftoversByMode,
+    doors: await record.doorsWithSettings(leftoversByMode),
     kernel,
     dryRun,
     format: args.get(outputFlag) === "json" ? "json" : "text",
@@ -118,6 +126,7 @@ async function run({ ask, openKernel }: CleanupMachine, context: CommandContext)
     stderr,
     signal,
   });
+  if (!dryRun) await record.tidy(warn);
   return isDone(outcomes) ? 0 : 1;
 }
 
@@ -127,10 +136,10 @@ function refusalOf(mode: string, live: LiveProxy | undefined): string | undefine
   const way = "stop it first, or give --force";
   const subject = mode === all ? "after all modes" : `after ${mode} mode`;
   if (live.mode === undefined) {
-    return `Cannot clean up ${subject}: a proxy answers at ${live.page} and does not tell its mode; ${way}`;
+    return `Cannot clean up ${subject}: a proxy ${live.sign} and does not tell its mode; ${way}`;
   }
   if (mode !== all && mode !== live.mode) return undefined;
-  return `Cannot clean up ${subject}: a proxy in ${live.mode} mode runs here and answers at ${live.page}; ${way}`;
+  return `Cannot clean up ${subject}: a proxy in ${live.mode} mode runs here and ${live.sign}; ${way}`;
 }
 
 function addressesOf({ healthzBindAddress, metricsBindAddress }: ProxyConfiguration) {

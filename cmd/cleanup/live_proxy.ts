@@ -2,12 +2,13 @@
 import { joinHostPort } from "../../lib/base/ip.ts";
 import type { AskPage, PageAnswer } from "../../lib/health/ask_page.ts";
 import type { ListenAddress } from "../../lib/health/listener.ts";
+import type { NodeRecord } from "./node_record.ts";
 
-/** A proxy that answers. `mode` is undefined where it does not tell. */
+/** A proxy that runs. `mode` is undefined where nothing tells it. */
 export interface LiveProxy {
   readonly mode: string | undefined;
-  /** What gave it away: `http://127.0.0.1:10249/proxyMode`. */
-  readonly page: string;
+  /** What gave it away: `answers at http://127.0.0.1:10249/proxyMode`. */
+  readonly sign: string;
 }
 
 /** Where proxies of this node serve their pages; undefined where they serve none. */
@@ -16,9 +17,10 @@ export interface ProxyAddresses {
   readonly healthz: ListenAddress | undefined;
 }
 
-/** How the pages are asked. */
+/** How the pages are asked, and what the node's record says. */
 export interface LiveProxyOptions {
   readonly ask: AskPage;
+  readonly record: Pick<NodeRecord, "live">;
   readonly signal: AbortSignal;
 }
 
@@ -27,12 +29,21 @@ const timeoutMs = 2_000;
 
 const longestModeName = 30;
 
-/** The proxy that answers at these addresses; undefined where nobody does. */
+/**
+ * The proxy that answers at these addresses, in the mode that it or else the record tells; where nobody
+ * answers, the one that keeps the record. Undefined where there is no sign of any.
+ */
 export async function findLiveProxy(
   { healthz, metrics }: ProxyAddresses,
   options: LiveProxyOptions,
 ): Promise<LiveProxy | undefined> {
-  return await askAt(metrics, "/proxyMode", options) ?? await askAt(healthz, "/livez", options);
+  const answers = await askAt(metrics, "/proxyMode", options) ??
+    await askAt(healthz, "/livez", options);
+  if (answers?.mode !== undefined) return answers;
+  const recorded = options.record.live;
+  if (!recorded) return answers;
+  const { path, record: { mode, process } } = recorded;
+  return { mode, sign: `keeps the record "${path}" (process ${process.pid})` };
 }
 
 async function askAt(
@@ -43,8 +54,8 @@ async function askAt(
   for (const each of address ? reachable(address) : []) {
     const answer = await ask({ address: each, path, timeoutMs }, signal);
     if (answer.kind === "nobody") continue;
-    const page = `http://${joinHostPort(each.hostname, each.port)}${path}`;
-    return { mode: path === "/proxyMode" ? modeOf(answer) : undefined, page };
+    const sign = `answers at http://${joinHostPort(each.hostname, each.port)}${path}`;
+    return { mode: path === "/proxyMode" ? modeOf(answer) : undefined, sign };
   }
   return undefined;
 }

@@ -26,7 +26,7 @@ import { processor } from "./processor.ts";
 import { ProgressLine } from "./progress_line.ts";
 import type { Proxy } from "./proxy.ts";
 import { checkSanity } from "./sanity.ts";
-import { prepareConntrack } from "./start_duties.ts";
+import { prepareConntrack, recordProxy } from "./start_duties.ts";
 
 /** What a proxy is put together from, besides what was asked for. */
 export interface AssemblyParts {
@@ -42,10 +42,10 @@ export async function assemble(
   context: RunContext,
   parts: AssemblyParts,
 ): Promise<Proxy | undefined> {
-  const { runtime, machine: { kernel, clock }, lifetime, startMs } = parts;
+  const { runtime, machine, lifetime, startMs } = parts;
   const { configuration } = options;
   const { logger } = context;
-  if (!options.dryRun && !kernel.self.hasNetAdmin()) {
+  if (!options.dryRun && !machine.kernel.self.hasNetAdmin()) {
     throw new Error(
       "Cannot program the kernel: this process lacks CAP_NET_ADMIN; run it as root, or with that capability",
     );
@@ -53,6 +53,9 @@ export async function assemble(
   const knowledge = await firstKnowledge(options, context, parts);
   if (lifetime.signal.aborted) return undefined;
   const { state } = knowledge;
+  const kernel = options.dryRun
+    ? machine.kernel
+    : await recordProxy({ options, context, machine, runtime, lifetime, startMs });
   if (!options.dryRun) prepareConntrack({ options, kernel, logger });
   const families = await chooseFamilies({
     mode: configuration.mode,
@@ -69,7 +72,7 @@ export async function assemble(
     ...knowledge,
     options,
     context,
-    clock,
+    clock: machine.clock,
     startMs,
     kernel,
     runtime,

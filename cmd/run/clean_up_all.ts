@@ -1,5 +1,6 @@
 /** `--cleanup`: upstream's way to ask for the removal of what every mode left. It never refuses. */
 import { leftoversByMode } from "../../lib/writers/registry.ts";
+import { NodeRecord } from "../cleanup/node_record.ts";
 import { isDone } from "../cleanup/clean_up.ts";
 import { cleanUpAndTell } from "../cleanup/tell.ts";
 import { requireNetAdmin } from "../cleanup/rights.ts";
@@ -11,11 +12,13 @@ import type { Machine } from "./machine.ts";
 export async function cleanUpAll(
   { configuration, dryRun }: RunOptions,
   { signal, stderr, stdout }: RunContext,
-  { kernel }: Machine,
+  { kernel, recordFolder: folder }: Machine,
 ): Promise<void> {
   requireNetAdmin(kernel);
+  const warn = (sentence: string) => stderr.write(`Warning: ${sentence}\n`);
+  const record = await NodeRecord.read({ folder, kernel, warn });
   const outcomes = await cleanUpAndTell([...leftoversByMode.keys()], {
-    doors: leftoversByMode,
+    doors: await record.doorsWithSettings(leftoversByMode),
     kernel,
     dryRun,
     format: "text",
@@ -24,6 +27,7 @@ export async function cleanUpAll(
     stderr,
     signal,
   });
+  if (!dryRun) await record.tidy(warn);
   if (!isDone(outcomes)) {
     throw new Error("Cannot clean up everything; what remains is listed above");
   }

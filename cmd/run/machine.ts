@@ -7,4 +7,6 @@ export interface Machine {
   readonly kernel: Kernel;
   readonly clock: Clock;
   readonly hostName: string;
+  /** Where its proxy's record is; nothing is recorded where it is absent. */
+  readonly recordFolder?: string;
 }

@@ -3,7 +3,13 @@ import { describeError } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/log.ts";
 import { applyConntrackSettings } from "../../lib/kernel/conntrack/settings.ts";
 import type { Kernel } from "../../lib/kernel/kernel.ts";
+import type { Lifetime } from "../../lib/node/lifetime.ts";
+import { programVersion } from "../../lib/base/version.ts";
+import { keepRecord } from "../../lib/record/record_keeper.ts";
+import type { ModeRuntime } from "../../lib/writers/writer.ts";
+import type { RunContext } from "../run_command.ts";
 import type { RunOptions } from "../run_options.ts";
+import type { Machine } from "./machine.ts";
 
 export interface StartDuties {
   readonly options: RunOptions;
@@ -29,4 +35,39 @@ export function prepareConntrack({ options, kernel, logger }: StartDuties): void
     }
     logger.info("Left the connection table as it is", { reason: describeError(error) });
   }
+}
+
+/** Whose record is kept, and of which node. */
+export interface RecordDuty {
+  readonly options: RunOptions;
+  readonly context: RunContext;
+  readonly machine: Machine;
+  readonly runtime: ModeRuntime;
+  readonly lifetime: Lifetime;
+  readonly startMs: number;
+}
+
+/**
+ * Writes down which proxy runs here, for `cleanup` and for whoever looks later. Settings are to be
+ * changed through the kernel that it gives back.
+ */
+export async function recordProxy(
+  { context, lifetime, machine, options, runtime, startMs }: RecordDuty,
+): Promise<Kernel> {
+  const { kernel, recordFolder } = machine;
+  if (recordFolder === undefined) return kernel;
+  const { mode } = options.configuration;
+  const record = await keepRecord({
+    folder: recordFolder,
+    kernel,
+    identity: {
+      mode,
+      backend: await runtime.backend?.(kernel) ?? mode,
+      version: programVersion,
+      process: { pid: context.pid, startedAt: new Date(startMs).toISOString() },
+    },
+    logger: context.logger,
+  });
+  lifetime.own(record);
+  return record.kernel;
 }

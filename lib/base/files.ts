@@ -146,6 +146,33 @@ export async function writeFileAtomically(path: string, content: string): Promis
   }
 }
 
+/** The same at once, for a small file that has to be there before the next step; makes its folder. */
+export function writeFileAtomicallySync(path: string, content: string): void {
+  const beside = `${path}.${crypto.randomUUID()}.part`;
+  try {
+    Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")) || ".", { recursive: true });
+    Deno.writeTextFileSync(beside, content, { createNew: true, mode: 0o600 });
+    Deno.renameSync(beside, path);
+  } catch (error) {
+    try {
+      Deno.removeSync(beside);
+    } catch {
+      // It may never have been created; the first error is the one that tells.
+    }
+    throw new FileError(`Cannot write "${path}": ${fileCause(error)}`, { path, cause: error });
+  }
+}
+
+/** Removes the file; one that is not there is fine. */
+export async function removeFile(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw new FileError(`Cannot remove "${path}": ${fileCause(error)}`, { path, cause: error });
+  }
+}
+
 interface OpenedFile {
   readonly path: string;
   /** The size that the system tells: 0 of a pipe, and wrong once somebody writes. */

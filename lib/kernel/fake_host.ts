@@ -6,6 +6,7 @@ export interface FakeHostOptions {
   readonly onlineCpus?: number;
   readonly kernelRelease?: string;
   readonly ipv6Available?: boolean;
+  readonly bootId?: string;
   /** By `module.parameter`. */
   readonly moduleParameters?: Readonly<Record<string, string>>;
 }
@@ -26,6 +27,10 @@ export class FakeHost implements Host {
 
   kernelRelease(): string {
     return this.#options.kernelRelease ?? "6.12.0";
+  }
+
+  bootId(): string | undefined {
+    return this.#options.bootId ?? "11111111-2222-3333-4444-555555555555";
   }
 
   ipv6Available(): boolean {

@@ -1,9 +1,11 @@
+import type { NetworkNamespace } from "./network_namespace.ts";
 import type { ProcessUsage, Self } from "./self.ts";
 import { SysctlError } from "./sysctl.ts";
 
 /** What a `FakeSelf` is. */
 export interface FakeSelfOptions {
   readonly hasNetAdmin?: boolean;
+  readonly networkNamespace?: NetworkNamespace;
   readonly usage?: Partial<ProcessUsage>;
   /** How many attempts to set the OOM score the kernel refuses before it agrees. */
   readonly oomScoreRefusals?: number;
@@ -40,6 +42,10 @@ export class FakeSelf implements Self {
 
   hasNetAdmin(): boolean {
     return this.#options.hasNetAdmin ?? true;
+  }
+
+  networkNamespace(): NetworkNamespace {
+    return this.#options.networkNamespace ?? { inode: 4026531840, cookie: "1" };
   }
 
   usage(): ProcessUsage {

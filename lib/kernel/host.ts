@@ -7,6 +7,8 @@ export interface Host {
   onlineCpus(): number;
   /** As `uname -r` prints it. */
   kernelRelease(): string;
+  /** Another one each time the machine is started; undefined where /proc does not tell. */
+  bootId(): string | undefined;
   /** Whether this network namespace has IPv6 at all and does not have it switched off everywhere. */
   ipv6Available(): boolean;
   /** Undefined when the module is not there or has no such parameter. */
@@ -30,6 +32,10 @@ export class LinuxHost implements Host {
 
   kernelRelease(): string {
     return this.#files.read("/proc/sys/kernel/osrelease", "kernel/osrelease") ?? Deno.osRelease();
+  }
+
+  bootId(): string | undefined {
+    return this.#files.read("/proc/sys/kernel/random/boot_id", "kernel/random/boot_id");
   }
 
   ipv6Available(): boolean {

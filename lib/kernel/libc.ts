@@ -11,6 +11,7 @@ const library = Deno.dlopen(
     __errno_location: { parameters: [], result: "pointer" },
     bind: { parameters: ["i32", "buffer", "u32"], result: "i32" },
     close: { parameters: ["i32"], result: "i32" },
+    flock: { parameters: ["i32", "i32"], result: "i32" },
     getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
     getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
     malloc_trim: { parameters: ["usize"], result: "i32" },

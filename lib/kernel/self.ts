@@ -1,6 +1,7 @@
 /** What the kernel knows of this process: its rights, what it uses, and how ready it is to be killed. */
 import { collectGarbage, keepLittleFreeMemory, returnFreeMemory } from "./memory.ts";
 import { KernelFiles } from "./kernel_files.ts";
+import { type NetworkNamespace, networkNamespace } from "./network_namespace.ts";
 
 /** What this process uses, as the usual `process_*` metrics count it. */
 export interface ProcessUsage {
@@ -23,6 +24,8 @@ export interface ProcessUsage {
 export interface Self {
   /** Whether it may change the network: CAP_NET_ADMIN is among its effective capabilities. */
   hasNetAdmin(): boolean;
+  /** The network namespace that it works on. Throws where the kernel does not tell. */
+  networkNamespace(): NetworkNamespace;
   usage(): ProcessUsage;
   /** -1000 (never killed for memory) to 1000. Throws `SysctlError`; lowering needs CAP_SYS_RESOURCE. */
   setOomScoreAdj(score: number): void;
@@ -48,6 +51,10 @@ export class LinuxSelf implements Self {
 
   hasNetAdmin(): boolean {
     return hasCapability(this.#read("/proc/thread-self/status"), CAP_NET_ADMIN);
+  }
+
+  networkNamespace(): NetworkNamespace {
+    return networkNamespace();
   }
 
   usage(): ProcessUsage {

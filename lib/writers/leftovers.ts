@@ -61,6 +61,17 @@ export interface Removal {
   apply(kernel: Kernel, plan: RemovalPlan, signal: AbortSignal): Promise<RemovalReport>;
 }
 
+/** A kernel setting that a mode changes on its node. */
+export interface ModeSetting {
+  /** By its path below /proc/sys. */
+  readonly setting: string;
+  readonly family: IpFamily;
+  /** What the mode sets it to. */
+  readonly value: string;
+  /** What kernels begin with. */
+  readonly usual: string;
+}
+
 /** What any command may ask about the rules that a mode left. */
 export interface ModeLeftovers {
   /**
@@ -69,6 +80,8 @@ export interface ModeLeftovers {
    */
   find(kernel: Kernel, signal: AbortSignal): Promise<readonly Leftover[]>;
   readonly removal: Removal;
+  /** What the mode may have set; whoever removes its rules decides whether that goes back. */
+  readonly settings?: readonly ModeSetting[];
   /**
    * Has the rules of these families decide nothing from now on, without removing them, so that another
    * mode's come first; absent where that is not possible or not needed. Established connections go on.

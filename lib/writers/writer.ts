@@ -184,6 +184,8 @@ export interface ModeRuntime {
    * only what differs; throws one sentence where the mode cannot do without.
    */
   prepare(context: PrepareContext): Promise<void>;
+  /** Where it writes on this node, in a mode that can do so in several places; only looks. */
+  backend?(kernel: Kernel): Promise<string>;
   pace(context: PaceContext): Promise<Pace>;
   createWriter(context: WriterContext): Promise<RuleWriter>;
   /** What a first sync would write, as people and the mode's own tool read it. Needs no kernel. */

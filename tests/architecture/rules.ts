@@ -84,7 +84,7 @@ export const rooms: readonly Room[] = [
     ],
   },
   { path: "lib/health/", imports: [base, snapshot] },
-  { path: "lib/record/", imports: [base] },
+  { path: "lib/record/", imports: [base, kernel] },
   { path: "lib/namespaces/", imports: [base, "lib/kube/"] },
   {
     path: "lib/doctor/",

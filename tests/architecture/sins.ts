@@ -76,6 +76,18 @@ export const sins: readonly Sin[] = [
     sorry: "must not import",
   },
   {
+    name: "the record imports a mode's door",
+    path: "lib/record/a.ts",
+    text: 'import { x } from "../writers/leftovers.ts";',
+    sorry: "must not import lib/writers/leftovers.ts",
+  },
+  {
+    name: "a mode imports the record",
+    path: "lib/writers/iptables/a.ts",
+    text: 'import { x } from "../../record/record_file.ts";',
+    sorry: "must not import lib/record/record_file.ts",
+  },
+  {
     name: "sync imports kube",
     path: "lib/sync/a.ts",
     text: 'const x = await import("../kube/client.ts");',

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { ipFamilies, type IpFamily } from "../../lib/base/ip_family.ts";
 import { ourProgramArgv } from "./rig/our_program.ts";
 import { type CommandResult, tryCommand } from "./rig/command.ts";
+import { setupsOf } from "../scenarios/setups.ts";
+import { ManifestFolder, runArgv } from "./rig/programmers/program.ts";
 import { XtNamespace } from "./xtables/namespace.ts";
 
 const backends = ["nft", "legacy"] as const;
@@ -208,4 +210,30 @@ Deno.test("cleanup keeps a chain that others lead to, empty, and names the rule"
   assert.match(saved, /^:KUBE-MARK-MASQ -/m);
   assert.match(saved, /-j KUBE-MARK-MASQ$/m);
   assert.doesNotMatch(saved, /-A KUBE-MARK-MASQ|KUBE-SERVICES/);
+});
+
+Deno.test("iptables mode and its cleanup leave route_localnet as it was", async () => {
+  await using node = await createNode();
+  const { namespace } = node;
+  await using folder = await ManifestFolder.create([]);
+  const setting = "/proc/sys/net/ipv4/conf/all/route_localnet";
+  const read = async () => (await namespace.run(["cat", setting])).trim();
+  const before = await node.state();
+  const [setup] = setupsOf({ kind: "iptables", backend: "nft" });
+  const argv = runArgv(folder, { ...setup, nodePortAddresses: "all" });
+  const [program, ...args] = ["ip", "netns", "exec", namespace.name, ...argv, "--once"];
+  for (const run of ["the first", "the second, which finds it set"]) {
+    const { code, stderr } = await tryCommand([program, ...args]);
+    assert.equal(code, 0, `${run}: ${stderr}`);
+    assert.equal(await read(), "1");
+  }
+  const { code, stdout } = await node.cleanup("--mode=iptables");
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /set sysctl net\.ipv4\.conf\.all\.route_localnet=0/);
+  assert.equal(await node.state(), before);
+  await namespace.run(["sh", "-c", `echo 1 >${setting}`]);
+  await tryCommand([program, ...args]);
+  const kept = await node.cleanup("--mode=iptables");
+  assert.match(kept.stdout, /route_localnet stays 1, .*: what it was before is not known/);
+  assert.equal(await read(), "1");
 });

@@ -1,5 +1,4 @@
 /** What iptables mode may have left in either engine of iptables, and its removal. */
-import type { Kernel } from "../../kernel/kernel.ts";
 import { findChains } from "../kube_chains/find_chains.ts";
 import { serviceChains } from "../kube_chains/names.ts";
 import { iptablesOwned } from "../kube_chains/owned_chains.ts";
@@ -11,13 +10,6 @@ import { routeLocalnet } from "./sysctls.ts";
 export const leftovers: ModeLeftovers = {
   find: (kernel, signal) =>
     findChains({ mode: "iptables", chains: serviceChains, mayBeLarge: true }, kernel, signal),
-  removal: chainRemoval({ owned: iptablesOwned, remark: sysctlRemark }),
+  removal: chainRemoval({ owned: iptablesOwned }),
+  settings: [{ setting: routeLocalnet, family: "IPv4", value: "1", usual: "0" }],
 };
-
-/** What it was before this mode set it is not known. */
-function sysctlRemark({ sysctl }: Kernel): string | undefined {
-  if (sysctl.read(routeLocalnet) !== "1") return undefined;
-  const name = routeLocalnet.replaceAll("/", ".");
-  return `${name} stays 1, as iptables mode sets it: what it was before is not known; ` +
-    `"sysctl -w ${name}=0" where nothing else needs it`;
-}

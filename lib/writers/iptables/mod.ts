@@ -71,6 +71,10 @@ class IptablesRuntime implements ModeRuntime {
     prepare(this.#settings, context);
   }
 
+  async backend(kernel: Kernel): Promise<string> {
+    return (await this.#backend(kernel)).backend;
+  }
+
   async pace({ kernel }: Parameters<ModeRuntime["pace"]>[0]): Promise<Pace> {
     return paces[(await this.#backend(kernel)).backend];
   }

@@ -19,8 +19,6 @@ import { ipvsLinkSetting, sharedWithIpvs } from "./owned_chains.ts";
 /** Whose chains they are. */
 export interface ChainRemovalOptions {
   readonly owned: readonly XtOwned[];
-  /** What people should know beside a plan that does something; it only looks. */
-  readonly remark?: (kernel: Kernel) => string | undefined;
 }
 
 /** One of the places where a mode can have rules. */
@@ -44,7 +42,7 @@ export function chainRemoval(options: ChainRemovalOptions): Removal {
 async function plan(
   kernel: Kernel,
   signal: AbortSignal,
-  { owned, remark }: ChainRemovalOptions,
+  { owned }: ChainRemovalOptions,
 ): Promise<RemovalPlan> {
   const { isShared, mine } = withoutShared(kernel, owned);
   const steps: RemovalStep[] = [];
@@ -81,8 +79,6 @@ async function plan(
       reason: "shared with ipvs mode, whose kube-ipvs0 is there",
     });
   }
-  const more = steps.length > 0 ? remark?.(kernel) : undefined;
-  if (more !== undefined) remarks.push(more);
   return { steps, kept, remaining, remarks };
 }
 

@@ -29,6 +29,8 @@ export interface ProxyRunOptions {
   readonly clock?: Clock;
   /** Where the pages are; one of this run alone when absent. */
   readonly address?: string;
+  /** Where the record is, of `run` and `cleanup`; none is kept when absent. */
+  readonly recordFolder?: string;
 }
 
 const quietArgs = [
@@ -53,10 +55,12 @@ export class ProxyRun implements AsyncDisposable {
     const { args = [], kernel = nodeKernel(), clock = systemClock } = options;
     this.kernel = kernel;
     this.address = options.address ?? ownLoopbackAddress();
-    const machine = { kernel, clock, hostName: nodeName };
+    const { recordFolder } = options;
+    const recorded = recordFolder === undefined ? {} : { recordFolder };
+    const machine = { kernel, clock, hostName: nodeName, ...recorded };
     const run = runCommand((options, context) => runProxy(options, context, machine));
     const ask: AskPage = () => Promise.resolve({ kind: "nobody" });
-    const cleanup = createCleanupCommand({ ask, openKernel: () => kernel });
+    const cleanup = createCleanupCommand({ ask, openKernel: () => kernel, ...recorded });
     const commands = new Map([["run", run], ["cleanup", cleanup]]);
     const entries = commandTree.entries.map((entry) => {
       const command = commands.get(entry.words[0]);

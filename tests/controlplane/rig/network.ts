@@ -4,6 +4,7 @@
  * Namespaces and their folders are named after the process that owns them, so that the next run
  * removes what a killed one left behind. Nothing here touches the root namespace's own network.
  */
+import { removeProxyRecord } from "../../kernel/rig/proxy_record.ts";
 
 const prefix = "kpcp";
 const bridge = "br0";
@@ -103,6 +104,7 @@ async function remove(name: string): Promise<void> {
     // The owner may have entered the namespace itself.
     if (pid !== Deno.pid) kill(pid);
   }
+  await removeProxyRecord(name);
   await run(["netns", "delete", name]);
   await Deno.remove(folderOf(name), { recursive: true }).catch(() => {});
 }

@@ -1,5 +1,6 @@
 /** Named network namespaces with an owner, so that those of a killed run can be told from others. */
 import { runCommand, tryCommand } from "./command.ts";
+import { removeProxyRecord } from "./proxy_record.ts";
 
 const NAME = /^kpt-(\d+)-[0-9a-f]+-/;
 
@@ -17,6 +18,7 @@ export async function removeNamespaces(names: readonly string[]): Promise<void> 
   for (const name of names) {
     const pids = await tryCommand(["ip", "netns", "pids", name]);
     if (pids.code === 0) pids.stdout.split("\n").filter((pid) => pid !== "").forEach(kill);
+    await removeProxyRecord(name);
     await tryCommand(["ip", "netns", "delete", name]);
   }
 }

@@ -8,6 +8,7 @@ import { type LegacyTables, ProcLegacyTables } from "../../../lib/kernel/xtables
 import { LegacyXtables } from "../../../lib/kernel/xtables/legacy_xtables.ts";
 import { toolOf } from "../../../lib/kernel/xtables/rules.ts";
 import { runCommand } from "../rig/command.ts";
+import { removeProxyRecord } from "../rig/proxy_record.ts";
 
 /** A namespace that goes away with `await using`. */
 export class XtNamespace implements AsyncDisposable {
@@ -82,6 +83,7 @@ export class XtNamespace implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const transport of this.#transports) transport.close();
+    await removeProxyRecord(this.name);
     await runCommand(["ip", "netns", "delete", this.name]);
   }
 }

@@ -34,10 +34,12 @@ Deno.test("LinuxHost reads another machine's files", () =>
   hostWith({
     "/sys/devices/system/cpu/online": "0-5\n",
     "/proc/sys/kernel/osrelease": "6.1.0-other\n",
+    "/proc/sys/kernel/random/boot_id": "0a1b\n",
     "/proc/1/net/if_inet6": "",
     "/proc/sys/net/ipv6/conf/all/disable_ipv6": "0\n",
     "/sys/module/nf_conntrack/parameters/hashsize": "65536\n",
   }, (host) => {
+    assert.equal(host.bootId(), "0a1b");
     assert.equal(host.onlineCpus(), 6);
     assert.equal(host.kernelRelease(), "6.1.0-other");
     assert.equal(host.ipv6Available(), true);

@@ -58,3 +58,13 @@ Deno.test("LinuxSelf measures this process", () => {
   const now = Date.now() / 1000;
   assert.ok(startTimeSeconds <= now + 1 && startTimeSeconds > now - 3600, `${startTimeSeconds}`);
 });
+
+Deno.test("LinuxSelf tells its network namespace as /proc does, with one cookie for every asker", async () => {
+  const { cookie, inode } = new LinuxSelf().networkNamespace();
+  assert.equal(`net:[${inode}]`, await Deno.readLink("/proc/self/ns/net"));
+  assert.match(cookie ?? "1", /^[1-9]\d*$/);
+  assert.deepEqual(new LinuxSelf().networkNamespace(), {
+    inode,
+    ...(cookie === undefined ? {} : { cookie }),
+  });
+});

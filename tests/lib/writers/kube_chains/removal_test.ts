@@ -166,17 +166,3 @@ Deno.test("a family that fails or is stopped is said, and the others are done", 
     Array(2).fill("stopped before it was removed"),
   );
 });
-
-Deno.test("route_localnet is named where iptables mode may have set it, and something of it was there", async () => {
-  const sysctl = new FakeSysctl({ "net/ipv4/conf/all/route_localnet": "1" });
-  const remarks = async (chains: readonly string[], value: string) => {
-    sysctl.write("net/ipv4/conf/all/route_localnet", value);
-    return (await iptables.removal.plan(kernelWith("nft", { chains, sysctl }), signal)).remarks;
-  };
-  assert.match(
-    String(await remarks(["KUBE-SERVICES"], "1")),
-    /^net\.ipv4\.conf\.all\.route_localnet stays 1/,
-  );
-  assert.deepEqual(await remarks(["KUBE-SERVICES"], "0"), []);
-  assert.deepEqual(await remarks([], "1"), []);
-});
