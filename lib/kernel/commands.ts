@@ -13,7 +13,7 @@ export interface RunOptions {
   readonly input?: string;
   /** Set beside what this process has in its own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Kills it when aborted. */
+  /** Kills it, with the programs that it has started, when aborted. */
   readonly signal?: AbortSignal;
 }
 
@@ -83,6 +83,7 @@ export class SystemCommands implements Commands {
       throw new CommandError(argv, { reason: `"${argv[0]}" is not installed; install it` });
     }
     const child = spawn(argv, program, options);
+    using _killing = killWhenAborted(child, options.signal);
     const [output] = await Promise.all([child.output(), feed(child, options.input)]);
     const stderr = new TextDecoder().decode(output.stderr);
     if (output.signal !== null) {
@@ -100,12 +101,27 @@ function spawn(argv: readonly string[], program: string, options: RunOptions): D
       stdout: "piped",
       stderr: "piped",
       ...(options.env && { env: { ...options.env } }),
-      ...(options.signal && { signal: options.signal }),
+      // Leads a group of its own, which can be killed as one.
+      detached: true,
     }).spawn();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new CommandError(argv, { reason, cause });
   }
+}
+
+/** None of them may go on: it would hold the output open, and do its work after all. */
+function killWhenAborted(child: Deno.ChildProcess, signal: AbortSignal | undefined): Disposable {
+  const kill = () => {
+    try {
+      Deno.kill(-child.pid, "SIGKILL");
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  };
+  if (signal?.aborted) kill();
+  else signal?.addEventListener("abort", kill, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener("abort", kill) };
 }
 
 async function feed(child: Deno.ChildProcess, input: string | undefined): Promise<void> {

@@ -26,7 +26,7 @@ export class FakeCommands implements Commands {
       return Promise.reject(new CommandError(argv, { reason: "it is not installed" }));
     }
     if (options.signal?.aborted) {
-      return Promise.reject(new CommandError(argv, { reason: "killed by SIGTERM" }));
+      return Promise.reject(new CommandError(argv, { reason: "killed by SIGKILL" }));
     }
     this.#ran.push(argv.join(" "));
     const result = this.#programs[argv[0]](argv.slice(1), options.input ?? "");

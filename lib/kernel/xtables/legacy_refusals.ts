@@ -56,9 +56,10 @@ function refusalOf({ change, exitCode, message }: {
   return "other";
 }
 
-/** The first line that says something, without the program's name. */
+/** The first line that says something, without the program's name; of the lock the one that names it. */
 function reasonOf(stderr: string): string {
   const lines = stderr.split("\n").map((line) => line.trim()).filter((line) => line !== "");
-  const first = lines.find((line) => !line.startsWith("Warning")) ?? "";
+  const first = lines.find((line) => line.includes("xtables lock")) ??
+    lines.find((line) => !line.startsWith("Warning")) ?? "";
   return first.replace(/^ip6?tables(-legacy)?-restore( v[\d.]+)?( \(legacy\))?: */, "");
 }

@@ -14,23 +14,27 @@ import type { Xtables, XtCommitOptions, XtReading, XtReceipt, XtStamp } from "./
 
 /** How long the tool waits for iptables' lock. */
 const LOCK_SECONDS = 5;
-/** A tool that has not ended by then hangs: 10,000 Services take it three seconds. */
+/** 10,000 Services take a tool three seconds. */
 const LONGEST_RUN_MS = 60_000;
 
 /** What the backend works with. */
 export interface LegacyXtablesOptions {
   readonly commands: Commands;
   readonly tables: LegacyTables;
+  /** A tool that has not ended by then hangs; a minute when absent. */
+  readonly longestRunMs?: number;
 }
 
 export class LegacyXtables implements Xtables {
   readonly backend = "legacy";
   readonly #commands: Commands;
   readonly #tables: LegacyTables;
+  readonly #longestRunMs: number;
 
-  constructor({ commands, tables }: LegacyXtablesOptions) {
+  constructor({ commands, longestRunMs = LONGEST_RUN_MS, tables }: LegacyXtablesOptions) {
     this.#commands = commands;
     this.#tables = tables;
+    this.#longestRunMs = longestRunMs;
   }
 
   // deno-lint-ignore require-await -- what it throws becomes a rejection
@@ -71,13 +75,15 @@ export class LegacyXtables implements Xtables {
     argv: readonly string[],
     { input, signal }: { readonly input?: string; readonly signal?: AbortSignal | undefined },
   ) {
-    using limit = linkAbort(signal ?? new AbortController().signal, { afterMs: LONGEST_RUN_MS });
+    using limit = linkAbort(signal ?? new AbortController().signal, {
+      afterMs: this.#longestRunMs,
+    });
     try {
       const run = { signal: limit.signal, ...(input !== undefined && { input }) };
       return await this.#commands.run(argv, run);
     } catch (error) {
       if (!(error instanceof CommandError) || signal?.aborted || !limit.signal.aborted) throw error;
-      const reason = `no end after ${LONGEST_RUN_MS / 1000} s`;
+      const reason = `no end after ${this.#longestRunMs / 1000} s`;
       throw new CommandError(argv, { reason, stderr: error.stderr, cause: error });
     }
   }

@@ -9,20 +9,24 @@ export class Applied {
   readonly services: Map<ServicePortKey, ServicePort>;
   /** The service port of each chain that one has of its own. */
   readonly owners: Map<string, ServicePortKey>;
+  /** Stale chains, empty by now, that others' rules lead to. */
+  readonly kept: ReadonlySet<string>;
   readonly #counts: Map<ServicePortKey, RuleCounts>;
   #endpoints = 0;
   #nat = 0;
   #filter = 0;
 
-  constructor({ context, counts, owners, services }: {
+  constructor({ context, counts, kept, owners, services }: {
     readonly context: RuleContext;
     readonly services: Map<ServicePortKey, ServicePort>;
     readonly owners: Map<string, ServicePortKey>;
     readonly counts: Map<ServicePortKey, RuleCounts>;
+    readonly kept: ReadonlySet<string>;
   }) {
     this.context = context;
     this.services = services;
     this.owners = owners;
+    this.kept = kept;
     this.#counts = counts;
     for (const { endpointCount } of services.values()) this.#endpoints += endpointCount;
     for (const { filter, nat } of counts.values()) {

@@ -28,6 +28,8 @@ export interface Desired {
 export interface FullPlanOptions {
   /** New chains go out once they are so many changes; infinite for a backend that writes whole tables. */
   readonly leavesPerBatch: number;
+  /** Stale chains that are only emptied, since others' rules lead to them; none when absent. */
+  readonly kept?: ReadonlySet<string>;
 }
 
 export class FullPlan {
@@ -63,10 +65,7 @@ export class FullPlan {
     }
     await this.#compareSharedChains();
     await this.#compareJumps();
-    for (const { name, table } of this.#reading.chains) {
-      if (table !== "nat" || !isOwnChain(name) || this.owners.has(name)) continue;
-      this.#draft.removeChain({ table, chain: name });
-    }
+    await this.#removeStaleChains();
     const isLarge = this.#draft.leafCount >= this.#options.leavesPerBatch;
     if (isLarge) yield this.#draft.takeLeaves();
     yield this.#draft.takeAll();
@@ -141,6 +140,19 @@ export class FullPlan {
         const last = lastRulesOf(place, context).map((rule) => ({ rule }));
         this.#draft.fill(place, [...wanted, ...last]);
       }
+    }
+  }
+
+  async #removeStaleChains(): Promise<void> {
+    const kept = new Map<string, readonly XtRule[]>();
+    for (const { name, table } of this.#reading.chains) {
+      if (table !== "nat" || !isOwnChain(name) || this.owners.has(name)) continue;
+      if (this.#options.kept?.has(name)) kept.set(name, []);
+      else this.#draft.removeChain({ table, chain: name });
+    }
+    if (kept.size === 0) return;
+    for (const chain of await this.#reading.differing("nat", kept)) {
+      this.#draft.rewriteChain({ table: "nat", chain }, []);
     }
   }
 

@@ -25,9 +25,10 @@ export interface Compared {
 
 /** Compares everything; also sees a rule that was replaced by another one. */
 export async function isDifferentAnywhere({ applied, reading }: Compared): Promise<boolean> {
-  const { context, services } = applied;
+  const { context, kept, services } = applied;
   const plan = new FullPlan({ context, services: services.values() }, reading, {
     leavesPerBatch: 1,
+    kept,
   });
   for await (const batch of plan.batches()) if (batch.changes.length > 0) return true;
   return false;
@@ -47,14 +48,16 @@ export async function isDifferentIn(
 }
 
 /** Exactly ours of those that only we have, and all of the others. */
-function hasOurChains({ applied: { context, owners }, reading: { chains } }: Compared): boolean {
+function hasOurChains(
+  { applied: { context, kept, owners }, reading: { chains } }: Compared,
+): boolean {
   const there = new Set<string>();
   let own = 0;
   for (const { name, table } of chains) {
     there.add(nameOf(table, name));
     if (table !== "nat" || !isOwnChain(name)) continue;
-    if (!owners.has(name)) return false;
-    own++;
+    if (owners.has(name)) own++;
+    else if (!kept.has(name)) return false;
   }
   const others = [...sharedChains, ...bareChains, ...staticChains(context), ...jumps];
   return own === owners.size && others.every(({ chain, table }) => there.has(nameOf(table, chain)));

@@ -27,7 +27,7 @@ import type { BackendWatch } from "../kube_chains/backend.ts";
 import type { Batch } from "./batch.ts";
 import { Counters } from "./counters.ts";
 import { Draft } from "./draft.ts";
-import { batchFailuresOf } from "./failures.ts";
+import { batchFailuresOf, chainsInUse } from "./failures.ts";
 import { FullPlan, sortedByKey } from "./full_plan.ts";
 import type { IptablesMetrics } from "./metrics.ts";
 import { OwnStamps } from "./own_stamps.ts";
@@ -181,22 +181,28 @@ export class IptablesWriter implements RuleWriter {
     this.#options.counters.ensure();
     const { faults, sound } = withoutFaults(snapshot.services, this.family);
     const culprits = new CulpritSearch<ServicePort>([[...sound.values()]]);
+    const search: Search = { culprits, kept: new Set() };
     let applied: Applied | undefined;
-    while (!applied) applied = await this.#attempt(snapshot, culprits, signal);
+    while (!applied) applied = await this.#attempt(snapshot, search, signal);
     this.#applied = applied;
     const skipped = new Map([...faults, ...culprits.skipped]);
     const isRepaired = this.#written > written;
-    return [...skipNotices(skipped), ...isRepaired ? this.#repairNotices(followed) : []];
+    return [
+      ...skipNotices(skipped),
+      ...[...search.kept].map((chain) => keptNotice(chain, this.family)),
+      ...isRepaired ? this.#repairNotices(followed) : [],
+    ];
   }
 
   /** One reading and what follows from it; undefined when something was refused. */
   async #attempt(
     snapshot: Snapshot,
-    culprits: CulpritSearch<ServicePort>,
+    search: Search,
     signal: AbortSignal,
   ): Promise<Applied | undefined> {
     signal.throwIfAborted();
-    const sorted = sortedByKey(culprits.groups.flat());
+    const { kept } = search;
+    const sorted = sortedByKey(search.culprits.groups.flat());
     const services = new Map(sorted.map((each) => [each.key, each]));
     let endpoints = 0;
     for (const { endpointCount } of services.values()) endpoints += endpointCount;
@@ -205,13 +211,14 @@ export class IptablesWriter implements RuleWriter {
     this.#watch.agree(stamp, reading.chains);
     const plan = new FullPlan({ context, services: services.values() }, reading, {
       leavesPerBatch: this.#xtables.backend === "nft" ? leavesPerBatch : Infinity,
+      kept,
     });
     // The kernel works on one batch while the next is put together.
     let underWay: Promise<FailedBatch | undefined> | undefined;
     try {
       for await (const batch of plan.batches()) {
         const failed = await underWay;
-        if (failed) return this.#learn(failed, culprits);
+        if (failed) return this.#learn(failed, search);
         underWay = this.#commit(batch, signal)
           .then(() => undefined, (error: unknown) => ({ batch, error }));
       }
@@ -219,16 +226,19 @@ export class IptablesWriter implements RuleWriter {
       await underWay;
     }
     const failed = await underWay;
-    if (failed) return this.#learn(failed, culprits);
-    return new Applied({ context, services, owners: plan.owners, counts: plan.counts });
+    if (failed) return this.#learn(failed, search);
+    return new Applied({ context, services, owners: plan.owners, counts: plan.counts, kept });
   }
 
   /** Another attempt may help, or the error is thrown. */
-  #learn({ batch, error }: FailedBatch, culprits: CulpritSearch<ServicePort>): undefined {
+  #learn({ batch, error }: FailedBatch, { culprits, kept }: Search): undefined {
     this.#watch.forget();
-    const isWorthAnother = error instanceof XtablesError &&
-      culprits.learn(batch, batchFailuresOf(error));
-    if (!isWorthAnother) throw error;
+    if (!(error instanceof XtablesError)) throw error;
+    const used = chainsInUse(error, batch.changes).filter((chain) => !kept.has(chain));
+    for (const chain of used) kept.add(chain);
+    // Each such attempt leaves one chain less to be deleted.
+    if (used.length > 0) return;
+    if (!culprits.learn(batch, batchFailuresOf(error))) throw error;
   }
 
   async #commit(batch: Batch, signal: AbortSignal): Promise<void> {
@@ -292,6 +302,13 @@ export class IptablesWriter implements RuleWriter {
   }
 }
 
+/** What the attempts of one comparison found out. */
+interface Search {
+  readonly culprits: CulpritSearch<ServicePort>;
+  /** Stale chains that cannot be deleted. */
+  readonly kept: Set<string>;
+}
+
 /** A batch that was not taken, and why. */
 interface FailedBatch {
   readonly batch: Batch;
@@ -303,6 +320,13 @@ type Followed =
   | { readonly kind: "done"; readonly faults: ReadonlyMap<ServicePortKey, string> }
   | { readonly kind: "unknown" }
   | { readonly kind: "refused"; readonly error: XtablesError };
+
+function keptNotice(chain: string, family: IpFamily): Notice {
+  return {
+    message: `Cannot delete chain "${chain}" of ${toolOf(family)} table "nat": another program's ` +
+      "rule leads to it; it was emptied and stays until that rule is gone",
+  };
+}
 
 function changesOf(
   { services }: Applied,

@@ -6,7 +6,7 @@ import { NftXtables } from "../../../lib/kernel/xtables/nft_xtables.ts";
 import { toolOf } from "../../../lib/kernel/xtables/rules.ts";
 import type { XtBackend } from "../../../lib/kernel/xtables/xtables.ts";
 import { Counters } from "../../../lib/writers/iptables/counters.ts";
-import { invalidCounter, localhostCounter } from "../../../lib/writers/iptables/names.ts";
+import { chainsOf, invalidCounter, localhostCounter } from "../../../lib/writers/iptables/names.ts";
 import { renderText } from "../../../lib/writers/iptables/render.ts";
 import { IptablesWriter } from "../../../lib/writers/iptables/writer.ts";
 import {
@@ -84,6 +84,28 @@ for (const family of ipFamilies) {
       await namespace.run([tool, "-F", "KUBE-FORWARD"]);
       assert.equal(await writer.drifted(signal), true);
       await writer.sync(snapshotOf(family, shapes), { kind: "all" }, signal);
+      assert.equal(await saves(namespace, family, backend), before);
+    });
+
+    Deno.test(`a chain of a Service that is gone waits for others' rules that lead to it, ${name}`, async () => {
+      await using namespace = await open();
+      const [first, ...others] = everyShape(family);
+      const writer = writerIn(namespace, family, backend);
+      const clean = snapshotOf(family, others);
+      await writer.sync(clean, { kind: "all" }, signal);
+      const before = await saves(namespace, family, backend);
+      const changes = { kind: "some", services: new Set([first.key]), settings: false } as const;
+      await writer.sync(snapshotOf(family, [first, ...others]), changes, signal);
+      const { cluster: chain } = chainsOf(first);
+      const nat = [`${toolOf(family)}-${backend}`, "-t", "nat"];
+      await namespace.run([...nat, "-A", "OUTPUT", "-j", chain]);
+      const report = await writer.sync(clean, changes, signal);
+      assert.ok(report.notices.some(({ message }) => message.includes(`"${chain}"`)));
+      assert.equal((await namespace.run([...nat, "-S", chain])).trim(), `-N ${chain}`);
+      assert.equal(await writer.drifted(signal), false);
+      assert.equal((await writer.sync(clean, { kind: "all" }, signal)).written, 0);
+      await namespace.run([...nat, "-D", "OUTPUT", "-j", chain]);
+      await writer.sync(clean, { kind: "all" }, signal);
       assert.equal(await saves(namespace, family, backend), before);
     });
   }

@@ -35,7 +35,37 @@ Deno.test("SystemCommands kills a program when told to", async () => {
   const stop = new AbortController();
   const running = system.run(["sh", "-c", "exec sleep 60"], { signal: stop.signal });
   stop.abort();
-  await assert.rejects(running, CommandError);
+  await assert.rejects(running, { name: "CommandError", message: /: killed by SIGKILL$/ });
+  await assert.rejects(system.run(["sleep", "60"], { signal: stop.signal }), CommandError);
+});
+
+Deno.test("SystemCommands kills what a program started too, also one that wants to live", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "kpt-commands-" });
+  try {
+    const stop = new AbortController();
+    const script = "trap '' TERM; sleep 60 & echo $! >$0; mv $0 $0-ready; wait; wait";
+    const running = system.run(["sh", "-c", script, `${folder}/pid`], { signal: stop.signal });
+    const ready = async () => {
+      for await (const { name } of Deno.readDir(folder)) if (name === "pid-ready") return true;
+      return false;
+    };
+    while (!await ready());
+    const pid = (await Deno.readTextFile(`${folder}/pid-ready`)).trim();
+    stop.abort();
+    await assert.rejects(running, CommandError);
+    const state = (await Deno.readTextFile(`/proc/${pid}/stat`).catch(() =>
+      ") gone"
+    )).split(") ")[1];
+    assert.match(state, /^(Z|gone)/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("SystemCommands leaves a program alone that has ended before", async () => {
+  const stop = new AbortController();
+  assert.equal((await system.run(["true"], { signal: stop.signal })).exitCode, 0);
+  stop.abort();
 });
 
 Deno.test("SystemCommands says which program is missing", async () => {

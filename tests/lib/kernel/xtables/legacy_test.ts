@@ -76,6 +76,14 @@ const refusals: readonly (readonly [
   ],
   [
     4,
+    "Can't lock /run/xtables.lock: Resource temporarily unavailable\n" +
+    "Another app is currently holding the xtables lock. Stopped waiting after 5s.\n",
+    -1,
+    "locked",
+    "Another app is currently holding the xtables lock. Stopped waiting after 5s.",
+  ],
+  [
+    4,
     "iptables-restore: line 4 failed: Resource temporarily unavailable.\n",
     -1,
     "stale",

@@ -215,6 +215,68 @@ Deno.test("a Service that cannot be expressed costs itself only, also as a chang
   assert.equal(await harness.dump(), await alone.dump());
 });
 
+for (const backend of ["nft", "legacy"] as const) {
+  Deno.test(`a chain that somebody else's rule leads to is emptied and kept while it is used, ${backend}`, async () => {
+    const harness = new Harness({ backend });
+    await harness.full(snapshotOf("IPv4", [web, api]));
+    const { cluster: chain } = chainsOf(api);
+    const theirs = {
+      table: "nat",
+      chain: "OUTPUT",
+      rule: { matches: [], target: { kind: "jump", chain } },
+    } as const;
+    harness.xtables.edit("IPv4", [{ kind: "append-rule", ...theirs }]);
+    if (backend === "legacy") {
+      // Its tools name the line, and no reason.
+      harness.xtables.refuse((change) =>
+        change.kind === "delete-chain" && change.chain === chain
+          ? { refusal: "other", message: "line 5 failed" }
+          : undefined
+      );
+    }
+    const snapshot = snapshotOf("IPv4", [web]);
+    const notices = (await harness.some(snapshot, api)).notices.map(({ message }) => message);
+    assert.deepEqual(notices.slice(0, 1), [
+      `Cannot delete chain "${chain}" of iptables table "nat": another program's rule leads to it; ` +
+      "it was emptied and stays until that rule is gone",
+    ]);
+    const clean = new Harness();
+    await clean.full(snapshot);
+    const left = (await harness.dump()).split("\n")
+      .filter((line) => line !== `nat ${chain}` && line !== `  -j ${chain}`);
+    assert.equal(left.join("\n"), await clean.dump());
+    assert.match(await harness.dump(), new RegExp(`^nat ${chain}$`, "m"));
+    assert.equal(await harness.drifted(), false);
+    assert.equal((await harness.full(snapshot)).written, 0);
+    // Nothing else waits for it.
+    const later = await harness.some(snapshotOf("IPv4", []), web);
+    assert.deepEqual([later.full, later.notices], [false, []]);
+    await harness.some(snapshot, web);
+    harness.xtables.refuse(() => undefined);
+    harness.xtables.edit("IPv4", [{ kind: "delete-rule", ...theirs }]);
+    await harness.full(snapshot);
+    assert.equal(await harness.dump(), await clean.dump());
+  });
+
+  Deno.test(`a kept chain is filled again when its Service comes back, ${backend}`, async () => {
+    const harness = new Harness({ backend });
+    await harness.full(snapshotOf("IPv4", [web, api]));
+    const right = await harness.dump();
+    const jump = { kind: "jump", chain: chainsOf(api).cluster } as const;
+    const rule = { matches: [], target: jump };
+    harness.xtables.edit("IPv4", [{ kind: "append-rule", table: "nat", chain: "OUTPUT", rule }]);
+    await harness.some(snapshotOf("IPv4", [web]), api);
+    harness.xtables.edit("IPv4", [
+      { kind: "append-rule", table: "nat", chain: jump.chain, rule: { matches: [] } },
+    ]);
+    assert.equal(await harness.drifted(), true);
+    await harness.some(snapshotOf("IPv4", [web, api]), api);
+    harness.xtables.edit("IPv4", [{ kind: "delete-rule", table: "nat", chain: "OUTPUT", rule }]);
+    assert.equal(await harness.dump(), right);
+    assert.equal(await harness.drifted(), false);
+  });
+}
+
 Deno.test("rules that changed between reading and writing are read again", async () => {
   const harness = new Harness();
   await harness.full(snapshotOf("IPv4", [web, api]));
