@@ -36,12 +36,18 @@ export function isSame(a: Place | undefined, b: Place | undefined): boolean {
 function keepPlaces(endpoints: readonly Endpoint[], before: Places): readonly Endpoint[] {
   if (before.length === 0 || isBeginningOf(endpoints, before)) return endpoints;
   const count = endpoints.length;
-  // Endpoints that stay are mostly the same objects: what is left to be found by name is little.
-  const homeless = new Set(endpoints);
+  const isAtHome = (place: number) => place < count && isSame(endpoints[place], before[place]);
+  // Of a thousand endpoints most are where they were: the others alone are looked for, as objects first
+  // and then by name.
+  const homeless = new Set(endpoints.filter((_, place) => !isAtHome(place)));
   const result: (Endpoint | undefined)[] = new Array(count);
   const renewed: number[] = [];
   for (let place = 0; place < before.length; place++) {
     const former = before[place];
+    if (isAtHome(place)) {
+      result[place] = endpoints[place];
+      continue;
+    }
     const stays = homeless.delete(former as Endpoint);
     if (place < count && stays) result[place] = former as Endpoint;
     else if (stays) homeless.add(former as Endpoint);

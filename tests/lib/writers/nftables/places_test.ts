@@ -46,9 +46,15 @@ const cases: readonly {
   { name: "all are others", before: [1, 2], after: [3, 4], places: [3, 4] },
   { name: "a free place is filled", before: [undefined, 1], after: [1, 2], places: [2, 1] },
   {
-    name: "one that was in two places keeps the first",
+    name: "one that was in two places keeps the one that it has in its list",
     before: [2, 2, 1],
     after: [1, 2, 3],
+    places: [3, 2, 1],
+  },
+  {
+    name: "one that was in two places, and has another in its list, keeps the first",
+    before: [2, 2, 1],
+    after: [1, 3, 2],
     places: [2, 3, 1],
   },
 ];
