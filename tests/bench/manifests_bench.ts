@@ -176,7 +176,7 @@ async function main(): Promise<void> {
     ];
     print(`## ${services} Services x ${endpoints}\n`);
     print(formatTable(titles.map((title, i) => ({ title, right: i > 0 })), rows));
-    print("\nPromised of JSON: 2000 ms, peak 350 MB, at rest 200 MB and 0.1 % of a core.");
+    print("\nPromised of JSON: 2000 ms, peak 350 MB, at rest 200 MB and 0.05 % of a core.");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

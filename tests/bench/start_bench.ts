@@ -1,7 +1,7 @@
 /**
  * A proxy's start on a node of a large cluster, its rest, a storm of changes and its restart, ours and
  * upstream's one after the other on the same control plane.
- *   scripts/bench start [--services=10000] [--endpoints=10] [--storm-seconds=15] [--only=ours]
+ *   scripts/bench start [--services=10000] [--endpoints=10] [--storm-seconds=30] [--only=ours]
  *                       [--mode=nftables|iptables] [--backend=nft|legacy]
  */
 import { parseArgs } from "node:util";
@@ -22,7 +22,7 @@ const { values } = parseArgs({
   options: {
     services: { type: "string", default: "10000" },
     endpoints: { type: "string", default: "10" },
-    "storm-seconds": { type: "string", default: "15" },
+    "storm-seconds": { type: "string", default: "30" },
     "rest-seconds": { type: "string", default: "20" },
     only: { type: "string", default: "" },
     mode: { type: "string", default: "nftables" },
@@ -53,6 +53,8 @@ interface Figures {
   readonly stormP50Ms: number;
   readonly stormP99Ms: number;
   readonly restartMs: number;
+  readonly restartCpuMs: number;
+  readonly restartPeakMb: number;
 }
 
 const lines: readonly Line[] = [
@@ -64,9 +66,15 @@ const lines: readonly Line[] = [
   },
   {
     title: "restart to a change's effect, ms",
-    promise: "≥ 15",
+    promise: "≥ 15, ours ≤ 1000 ms",
     ratio: "theirs ÷ ours",
     read: (f) => f.restartMs,
+  },
+  {
+    title: "CPU of the restart, ms",
+    promise: "ours ≤ the start's",
+    ratio: "theirs ÷ ours",
+    read: (f) => f.restartCpuMs,
   },
   {
     title: "CPU of the start, ms",
@@ -75,11 +83,17 @@ const lines: readonly Line[] = [
     read: (f) => f.startCpuMs,
   },
   { title: "peak RSS, MB", promise: "≤ 1", ratio: "ours ÷ theirs", read: (f) => f.peakMb },
+  {
+    title: "peak RSS of the restart, MB",
+    promise: "ours ≤ the start's",
+    ratio: "ours ÷ theirs",
+    read: (f) => f.restartPeakMb,
+  },
   { title: "RSS at rest, MB", promise: "≤ 0.6", ratio: "ours ÷ theirs", read: (f) => f.restMb },
   { title: "received, MB", promise: "≤ 1", ratio: "ours ÷ theirs", read: (f) => f.receivedMb },
   {
     title: "CPU of the storm, ms",
-    promise: "≥ 3",
+    promise: "≥ 6",
     ratio: "theirs ÷ ours",
     read: (f) => f.stormCpuMs,
   },
@@ -91,7 +105,7 @@ const lines: readonly Line[] = [
   },
   {
     title: "canary in the storm p99, ms",
-    promise: "ours ≤ 50 ms",
+    promise: "ours ≤ 20 ms",
     ratio: "theirs ÷ ours",
     read: (f) => f.stormP99Ms,
   },
@@ -110,9 +124,9 @@ async function measure(
   } finally {
     await first.stop();
   }
-  const restartMs = await measureRestart(cluster, { bulk, contender });
+  const restarted = await measureRestart(cluster, { bulk, contender });
   await cluster.deleteRules(mode);
-  return { ...started, ...storm, restartMs };
+  return { ...started, ...storm, ...restarted };
 }
 
 interface Running {
@@ -167,18 +181,23 @@ async function measureStorm(cluster: SmallCluster, { bulk, process }: Running) {
   };
 }
 
-/** With the rules of the last run in place. */
+/** With the rules of the last run in place. Whatever a start does a moment later is counted as well. */
 async function measureRestart(
   cluster: SmallCluster,
   { bulk, contender }: { readonly bulk: BulkCluster; readonly contender: Contender },
-): Promise<number> {
+) {
   const canary = bulk.canaries[0];
   const startedAt = performance.now();
-  const { stop } = await startContender(cluster, contender, mode);
+  const { process, stop } = await startContender(cluster, contender, mode);
   try {
     await cluster.api.update(bulk.canarySlice(canary, "b"));
     await untilAnsweredBy("b", canary.clusterIP, { deadlineMs: START_DEADLINE_MS, pauseMs: 10 });
-    return performance.now() - startedAt;
+    const restartMs = performance.now() - startedAt;
+    await sleep(2_000);
+    const { cpuSeconds } = process.usage();
+    await sleep(Number(values["rest-seconds"]) * 1_000);
+    const { peakMb } = process.usage();
+    return { restartMs, restartCpuMs: cpuSeconds * 1_000, restartPeakMb: peakMb };
   } finally {
     await stop();
     await cluster.api.update(bulk.canarySlice(canary, "a"));
