@@ -42,6 +42,50 @@ export const equivalents: readonly Equivalent[] = [
     change: "`false` -> `true`",
     reason: "the value before is of no interest to a boolean",
   },
+  {
+    path: "lib/base/yaml.ts",
+    code: "return { source, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };",
+    change: "`lines.at(-1)?.length ?? 0` -> `(lines.at(-1)?.length)`",
+    reason: "splitting a text gives one line at least",
+  },
+  {
+    path: "lib/kernel/nf_tables/compare_element_lists.ts",
+    code: "return hashSpan(hash, cursor.bytes, cursor.data);",
+    change: "`hashSpan(hash, cursor.bytes, cursor.data)` -> `undefined`",
+    reason: "the hash chooses a slot; elements are compared as a whole",
+  },
+  {
+    path: "lib/kernel/nf_tables/direct_transport.ts",
+    code: "const FIRST_ECHO = 0x10;",
+    change: "`0x10` -> `17`",
+    reason: "the types of nf_tables begin at 0xa00",
+  },
+  {
+    path: "lib/kernel/nf_tables/commit.ts",
+    code: "operation: batch.messages[sequence]?.operation ?? -1,",
+    change:
+      "`batch.messages[sequence]?.operation ?? -1` -> `(batch.messages[sequence]?.operation)`",
+    reason: "the kernel echoes messages of the batch alone",
+  },
+  {
+    path: "lib/kernel/xtables/structures.ts",
+    code: "const address = parseIp(target.address) ?? new Uint8Array();",
+    change: "`parseIp(target.address) ?? new Uint8Array()` -> `(parseIp(target.address))`",
+    reason: "a target has a canonical address",
+  },
+  {
+    path: "lib/kube/protobuf/reader.ts",
+    code: "for (let i = start; i < end; i++) hash = (Math.imul(hash, 31) + bytes[i]) | 0;",
+    change: "`i < end` -> `(i <= end)`",
+    reason: "the hash chooses a slot; the text in it is compared",
+  },
+  {
+    path: "lib/trackers/family_state.ts",
+    code: "keepIn(this.#ranged, entry, (entry.record?.spec.sourceRanges.length ?? 0) > 0);",
+    change:
+      "`entry.record?.spec.sourceRanges.length ?? 0` -> `(entry.record?.spec.sourceRanges.length)`",
+    reason: "undefined is not above 0 either",
+  },
 ];
 
 /** Whether the mutant is in the list. */

@@ -48,6 +48,7 @@ const addresses: readonly (readonly [text: string, canonical: string | undefined
   ["1::2::3", undefined],
   ["1:::2", undefined],
   ["12345::", undefined],
+  ["100::ffff:102:304", "100::ffff:102:304"],
   ["g::", undefined],
   [":1", undefined],
   ["1:", undefined],

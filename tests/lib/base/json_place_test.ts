@@ -31,3 +31,8 @@ for (const [path, expected] of rows) {
     assert.equal(`${line}:${column}`, expected);
   });
 }
+
+Deno.test("placeInJson() passes the space before the text", () => {
+  assert.deepEqual(placeInJson('\n  {"a": 1}', []), { line: 2, column: 3 });
+  assert.deepEqual(placeInJson('\n  {"a": 1}', ["a"]), { line: 2, column: 9 });
+});

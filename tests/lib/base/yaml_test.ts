@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { plainValue, readYaml } from "../../../lib/base/yaml.ts";
+import { decodeText, plainValue, readYaml } from "../../../lib/base/yaml.ts";
 
 function read(text: string): unknown[] {
   return readYaml(text, { source: "a.yaml" }).map(({ root, problems }) =>
@@ -134,4 +134,13 @@ Deno.test("limits are the caller's", () => {
   assert.deepEqual(read(deep), [[[[[1]]]]]);
   const [{ problems }] = readYaml(deep, { source: "a", limits: { depth: 3 } });
   assert.equal(problems[0].message, "this is nested more than 3 levels deep");
+});
+
+Deno.test("decodeText() tells the character where a text is no UTF-8, whatever is before it", () => {
+  for (let count = 0; count < 20; count++) {
+    const bytes = Uint8Array.from([...new TextEncoder().encode("€".repeat(count)), 0xff, 0x20]);
+    const problem = decodeText(bytes, "a.yaml");
+    assert.ok(typeof problem !== "string");
+    assert.deepEqual(problem.place, { source: "a.yaml", line: 1, column: count + 1 });
+  }
 });

@@ -88,8 +88,11 @@ Deno.test("followAddresses() says a failure again that comes after the list coul
 Deno.test("followAddresses() rests nine times as long as reading took", async () => {
   const made = rig();
   const { links, clock } = made;
+  const startedAt: number[] = [];
+  const begin = clock.monotonic();
   links.addresses = () => {
     links.lists++;
+    startedAt.push(clock.monotonic() - begin);
     clock.pass(100);
     return [];
   };
@@ -99,7 +102,9 @@ Deno.test("followAddresses() rests nine times as long as reading took", async ()
       await clock.advance(100);
     }
   });
+  // At 0 ms, and each time a list of 100 ms and a rest of 900 ms later.
   assert.equal(links.lists, 3);
+  assert.deepEqual(startedAt, [0, 1_000, 2_000]);
 });
 
 Deno.test("readAddresses() tries again for a while, then goes on without and says so", async () => {
@@ -109,6 +114,11 @@ Deno.test("readAddresses() tries again for a while, then goes on without and say
   await reading;
   assert.deepEqual(short.told, ["192.168.0.1"]);
   assert.deepEqual(short.logger.lines, []);
+
+  const waited = rig(2);
+  void readAddresses(waited.parts, new AbortController().signal);
+  await waited.clock.advance(1_999);
+  assert.deepEqual(waited.told, [], "a second lies between two tries");
 
   const endless = rig(Infinity);
   const waiting = readAddresses(endless.parts, new AbortController().signal);

@@ -44,3 +44,15 @@ Deno.test("Backoff spreads nodes that failed in the same instant", () => {
   const latest = new Backoff(() => 1).next(new ConnectionError("gone"));
   assert.ok(latest >= 2 * soonest);
 });
+
+Deno.test("Backoff begins anew after a success", () => {
+  for (
+    const error of [new ConnectionError("gone"), new ApiError("no", { ...emptyStatus, code: 500 })]
+  ) {
+    const backoff = new Backoff(() => 1);
+    const fresh = backoff.next(error);
+    for (let i = 0; i < 50; i++) backoff.next(error);
+    backoff.reset();
+    assert.equal(backoff.next(error), fresh);
+  }
+});
