@@ -15,10 +15,13 @@ export type LibcFunctions = Pick<
   | "bind"
   | "close"
   | "getsockopt"
+  | "open"
   | "recv"
   | "sendto"
+  | "setns"
   | "setsockopt"
   | "socket"
+  | "unshare"
 >;
 
 /** Runs the action on the real kernel and gives back what was said. */

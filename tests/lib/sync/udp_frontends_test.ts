@@ -232,3 +232,24 @@ Deno.test("UdpFrontends forgets the frontends of a Service that is gone", () => 
   assert.equal(review.isStale(flowTo(clusterIP, 53, gone)), false);
   assert.equal(review.isStale(flowTo(nodeIP, 32_000, gone)), false);
 });
+
+Deno.test("an address that a Service gave up decides nothing any more", () => {
+  const frontends = new UdpFrontends("IPv4");
+  const { key } = dns;
+  frontends.update([key], new Map([[key, dns]]));
+  const flow = flowTo(externalIP, 53, gone);
+  assert.equal(frontends.review([key]).isStale(flow), true);
+  frontends.update([key], new Map([[key, { ...dns, externalIPs: [] }]]));
+  assert.equal(frontends.review([key]).isStale(flow), false);
+});
+
+Deno.test("an address that went from one Service to another belongs to the new one", () => {
+  const frontends = new UdpFrontends("IPv4");
+  const other = { ...dns, key: `${dns.key}-2`, servingEndpoints: [endpointOf(gone)] };
+  frontends.update([dns.key], new Map([[dns.key, dns]]));
+  frontends.update([dns.key, other.key], new Map([[other.key, other]]));
+  const review = frontends.review([dns.key, other.key]);
+  assert.equal(review.isStale(flowTo(clusterIP, 53, gone)), false);
+  assert.equal(review.isStale(flowTo(clusterIP, 53, serving)), true);
+  assert.equal(review.isStale(flowTo("10.0.0.9", 32_000, serving)), true);
+});

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import type { XtChange } from "../../../../lib/kernel/xtables/rules.ts";
 import { firstLoad } from "../../../../lib/writers/iptables/render.ts";
+import { groupsOf } from "../../../../lib/writers/iptables/full_plan.ts";
 import { chainsOf } from "../../../../lib/writers/iptables/names.ts";
 import { Harness } from "./harness.ts";
 import { contextOf, endpoints, everyShape, servicePort, settings, snapshotOf } from "./samples.ts";
@@ -340,4 +341,31 @@ Deno.test("a sync that nobody wants any more writes nothing", async () => {
   await assert.rejects(harness.writer.sync(snapshotOf("IPv4", [web]), { kind: "all" }, aborted));
   assert.deepEqual(harness.xtables.commits, []);
   assert.deepEqual(harness.failures, []);
+});
+
+Deno.test("a restart writes what came and went meanwhile, and nothing else", async () => {
+  const harness = new Harness();
+  await harness.full(snapshotOf("IPv4", [web]));
+  harness.restart();
+  const commits = harness.xtables.commits.length;
+  await harness.full(snapshotOf("IPv4", [web, api]));
+  const changes = harness.xtables.commits.slice(commits).flatMap((commit) => commit.changes);
+  const chains = changes.flatMap((change) => "chain" in change ? [change.chain] : []);
+  const ofWeb = chainsOf(web).cluster;
+  assert.ok(chains.includes("KUBE-SERVICES") && !chains.includes(ofWeb), chains.join(" "));
+  const clean = new Harness();
+  await clean.full(snapshotOf("IPv4", [web, api]));
+  assert.equal(await harness.dump(), await clean.dump());
+  harness.restart();
+  await harness.full(snapshotOf("IPv4", [api]));
+  const alone = new Harness();
+  await alone.full(snapshotOf("IPv4", [api]));
+  assert.equal(await harness.dump(), await alone.dump());
+});
+
+Deno.test("groupsOf() leaves nothing out and repeats nothing", () => {
+  const groups = (count: number) => [...groupsOf(Array.from({ length: count }, (_, i) => i), 2)];
+  assert.deepEqual(groups(0), []);
+  assert.deepEqual(groups(2), [[0, 1]]);
+  assert.deepEqual(groups(5), [[0, 1], [2, 3], [4]]);
 });
