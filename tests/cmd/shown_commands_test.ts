@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import type { FakeKernel } from "../../lib/kernel/fake_kernel.ts";
 import { FakeApiserver } from "../fakes/apiserver.ts";
+import { ownLoopbackAddress } from "../fakes/own_loopback_address.ts";
 import {
   kubeconfigFor,
   nodeKernel,
   nodeObject,
-  ownLoopbackAddress,
   ProxyRun,
   serviceObject,
   sliceObject,

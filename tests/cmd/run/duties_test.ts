@@ -6,12 +6,12 @@ import { fakeAddress, FakeLinks } from "../../../lib/kernel/links/fake_links.ts"
 import { NetlinkError } from "../../../lib/kernel/netlink/errors.ts";
 import { refusal } from "../../fakes/apiserver.ts";
 import { FakeClock } from "../../fakes/fake_clock.ts";
+import { ownLoopbackAddress } from "../../fakes/own_loopback_address.ts";
 import {
   type ApiserverRig,
   nodeKernel,
   nodeName,
   nodeObject,
-  ownLoopbackAddress,
   type ProxyRun,
   type ProxyRunOptions,
   serviceObject,

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { FakeApiserver } from "../../fakes/apiserver.ts";
 import { FakeSysctl } from "../../../lib/kernel/fake_sysctl.ts";
+import { ownLoopbackAddress } from "../../fakes/own_loopback_address.ts";
 import {
   kubeconfigFor,
   nodeKernel,
   nodeName,
   nodeObject,
-  ownLoopbackAddress,
   ProxyRun,
   serviceObject,
   sliceObject,

@@ -13,6 +13,7 @@ import { dispatch } from "../../../cmd/dispatch.ts";
 import { runProxy } from "../../../cmd/run/run_proxy.ts";
 import { runCommand } from "../../../cmd/run_command.ts";
 import { FakeApiserver } from "../../fakes/apiserver.ts";
+import { ownLoopbackAddress } from "../../fakes/own_loopback_address.ts";
 
 /** Whoever waits for something waits no longer than this. */
 const deadlineMs = 10_000;
@@ -137,12 +138,6 @@ export class ProxyRun implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end();
   }
-}
-
-/** All of 127.0.0.0/8 is this machine: tests that run side by side do not meet. */
-export function ownLoopbackAddress(): string {
-  const [a, b, c] = crypto.getRandomValues(new Uint8Array(3));
-  return `127.${a}.${b}.${1 + c % 254}`;
 }
 
 /** A kernel with one interface that has an address of each family. */

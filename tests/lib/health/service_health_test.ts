@@ -4,10 +4,15 @@ import {
   type HealthCheckService,
   ServiceHealthServers,
 } from "../../../lib/health/service_health.ts";
+import { ownLoopbackAddress } from "../../fakes/own_loopback_address.ts";
 
-/** A port that was free a moment ago. */
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+/** Of this run alone, so that no other program of this machine takes the ports. */
+const network = ownLoopbackAddress().replace(/\.\d+$/, "");
+const [here, there] = [`${network}.1`, `${network}.2`];
+
+/** A port that was free a moment ago, on one address or on all. */
+function freePort(hostname = here): number {
+  using listener = Deno.listen({ hostname, port: 0 });
   return listener.addr.port;
 }
 
@@ -17,7 +22,7 @@ interface World extends AsyncDisposable {
   proxyHealthy: boolean;
 }
 
-function world(addresses: readonly string[] | (() => readonly string[]) = ["127.0.0.1"]): World {
+function world(addresses: readonly string[] | (() => readonly string[]) = [here]): World {
   const failures: string[] = [];
   const made: World = {
     failures,
@@ -38,7 +43,7 @@ function shop(port: number, localEndpoints: number): HealthCheckService {
 }
 
 async function ask(port: number): Promise<{ status: number; weight: string | null; body: string }> {
-  const response = await fetch(`http://127.0.0.1:${port}/any/path`);
+  const response = await fetch(`http://${here}:${port}/any/path`);
   return {
     status: response.status,
     weight: response.headers.get("x-load-balancing-endpoint-weight"),
@@ -46,8 +51,8 @@ async function ask(port: number): Promise<{ status: number; weight: string | nul
   };
 }
 
-async function refuses(port: number): Promise<boolean> {
-  return await Deno.connect({ hostname: "127.0.0.1", port }).then(
+async function refuses(port: number, hostname = here): Promise<boolean> {
+  return await Deno.connect({ hostname, port }).then(
     (c) => (c.close(), false),
     () => true,
   );
@@ -90,13 +95,13 @@ Deno.test("a changed port moves, a removed Service closes", async () => {
 });
 
 Deno.test("a taken port is reported, leaves nothing half open, and is tried again with the next update", async () => {
-  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const taken = Deno.listen({ hostname: here, port: 0 });
   const port = taken.addr.port;
-  await using w = world(["127.0.0.2", "127.0.0.1"]);
+  await using w = world([there, here]);
   await w.servers.update(new Map([["shop/web", shop(port, 1)]]));
   assert.deepEqual(w.failures, [`shop/web:${port}`]);
   assert.equal(
-    await Deno.connect({ hostname: "127.0.0.2", port }).then((c) => (c.close(), false), () => true),
+    await Deno.connect({ hostname: there, port }).then((c) => (c.close(), false), () => true),
     true,
   );
   taken.close();
@@ -107,7 +112,7 @@ Deno.test("a taken port is reported, leaves nothing half open, and is tried agai
 
 Deno.test("on all addresses each family answers with its own count, over one port", async () => {
   const shared = new SharedPorts();
-  const port = freePort();
+  const port = freePort("::");
   const servers = (["IPv4", "IPv6"] as const).map((family) =>
     new ServiceHealthServers({
       ports: shared.of(family),
@@ -129,20 +134,20 @@ Deno.test("on all addresses each family answers with its own count, over one por
   assert.deepEqual(await weight("127.0.0.1"), [200, "3"]);
   assert.deepEqual(await weight("[::1]"), [503, null]);
   await ipv4.update(new Map([["shop/web", undefined]]));
-  assert.equal(await refuses(port), true);
+  assert.equal(await refuses(port, "127.0.0.1"), true);
 });
 
 Deno.test("health-check node ports follow addresses that come and go, without a pause on those that stay", async () => {
-  let addresses: readonly string[] = ["127.0.0.2"];
+  let addresses: readonly string[] = [there];
   await using w = world(() => addresses);
   const port = freePort();
   await w.servers.update(new Map([["shop/web", shop(port, 2)]]));
-  const staying = await Deno.connect({ hostname: "127.0.0.2", port });
+  const staying = await Deno.connect({ hostname: there, port });
   assert.equal(await refuses(port), true);
-  addresses = ["127.0.0.1", "127.0.0.2"];
+  addresses = [here, there];
   await w.servers.update(new Map());
   assert.equal((await ask(port)).status, 200);
-  addresses = ["127.0.0.2"];
+  addresses = [there];
   await w.servers.update(new Map());
   assert.equal(await refuses(port), true);
   await staying.write(new TextEncoder().encode("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
@@ -159,24 +164,24 @@ Deno.test("a health-check node port that has no address yet opens with the first
   const port = freePort();
   await w.servers.update(new Map([["shop/web", shop(port, 2)]]));
   assert.equal(await refuses(port), true);
-  addresses = ["127.0.0.1"];
+  addresses = [here];
   await w.servers.update(new Map());
   assert.equal((await ask(port)).status, 200);
 });
 
 Deno.test("a port that is taken on a new address is told, serves on the others, and is tried again", async () => {
-  let addresses: readonly string[] = ["127.0.0.1"];
+  let addresses: readonly string[] = [here];
   await using w = world(() => addresses);
-  const taken = Deno.listen({ hostname: "127.0.0.2", port: 0 });
+  const taken = Deno.listen({ hostname: there, port: 0 });
   const { port } = taken.addr;
   await w.servers.update(new Map([["shop/web", shop(port, 2)]]));
-  addresses = ["127.0.0.1", "127.0.0.2"];
+  addresses = [here, there];
   await w.servers.update(new Map());
   assert.deepEqual(w.failures, [`shop/web:${port}`]);
   assert.equal((await ask(port)).status, 200);
   taken.close();
   await w.servers.update(new Map());
-  const answer = await fetch(`http://127.0.0.2:${port}/`);
+  const answer = await fetch(`http://${there}:${port}/`);
   await answer.body?.cancel();
   assert.equal(answer.status, 200);
   assert.equal(w.failures.length, 1);
