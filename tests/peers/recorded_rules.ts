@@ -1,7 +1,7 @@
 /**
- * What upstream's proxy makes of the shop's cluster in iptables mode: recorded by `record_rules.ts`,
- * compared with ours wherever the same cluster is served. A file for each family, each line with the
- * numbers of the set-ups that have it:
+ * What upstream's proxy makes of the shop's cluster in iptables and in ipvs mode: recorded by
+ * `record_rules.ts` and `record_ipvs.ts`, compared with ours wherever the same cluster is served. A file
+ * for each mode and family, each line with the numbers of the set-ups that have it:
  *
  *   # 1 local traffic by cluster CIDR, node ports on primary
  *   123456 -A KUBE-MARK-MASQ -j MARK --set-xmark 0x4000/0x4000
@@ -9,9 +9,13 @@
 import type { IpFamily } from "../../lib/base/ip_family.ts";
 import { controlPlaneVersion } from "../controlplane/rig/binaries.ts";
 import type { Setup } from "../scenarios/setups.ts";
+import { canonicalIpvs } from "./canonical_ipvs.ts";
 
-/** Lines of `iptables-save` without comments and counts, in the order of `canonicalRules`. */
+/** What the modes' own tools list, without comments and counts, in the order of `canonicalRules`. */
 type SavedLines = readonly string[];
+
+/** The modes that are recorded. */
+type RecordedMode = "iptables" | "ipvs";
 
 /** A line, and the numbers of those that have it. */
 interface SharedLine {
@@ -40,8 +44,13 @@ const sharedChains: ReadonlySet<string> = new Set([
 /** The kubelet's, by which proxies find their engine. */
 const hint = ":KUBE-IPTABLES-HINT -";
 
-/** A save with the blocks of shared chains sorted by service port; all other order stays. */
-export function canonicalRules(save: string): SavedLines {
+/** A save in an order that only means what the kernel reads from it. */
+export function canonicalRules(save: string, mode: RecordedMode = "iptables"): SavedLines {
+  return mode === "ipvs" ? canonicalIpvs(save) : canonicalIptables(save);
+}
+
+/** The blocks of shared chains are sorted by service port; all other order stays. */
+function canonicalIptables(save: string): SavedLines {
   const runs: { readonly chain: string; readonly lines: string[] }[] = [];
   for (const line of save.split("\n").filter((each) => each !== "" && each !== hint)) {
     const chain = /^-A (\S+)/.exec(line)?.[1] ?? "";
@@ -64,9 +73,13 @@ function byServicePort(a: string, b: string): number {
 }
 
 /** The lines that only one of the saves has, or that stand elsewhere; empty when all is well. */
-export function differencesFromRecord(save: string, recorded: SavedLines): readonly string[] {
+export function differencesFromRecord(
+  save: string,
+  recorded: SavedLines,
+  mode: RecordedMode = "iptables",
+): readonly string[] {
   return mergeLines(recorded.map((line) => ({ line, numbers: "-" })), {
-    lines: canonicalRules(save),
+    lines: canonicalRules(save, mode),
     number: "+",
   })
     .filter(({ line, numbers }) =>
@@ -107,14 +120,15 @@ function mergeLines(
   return merged;
 }
 
-function pathOf(family: IpFamily): URL {
+function pathOf(mode: RecordedMode, family: IpFamily): URL {
   const name = `kubernetes-${controlPlaneVersion.slice(1)}.${family.toLowerCase()}.txt`;
-  return new URL(`./recorded/rules/${name}`, import.meta.url);
+  return new URL(`./recorded/${mode === "ipvs" ? mode : "rules"}/${name}`, import.meta.url);
 }
 
 /** The lines that upstream's proxy writes in a set-up. */
 export async function readRecordedRules(setup: Setup, family: IpFamily): Promise<SavedLines> {
-  const all = (await Deno.readTextFile(pathOf(family))).trimEnd().split("\n");
+  const mode = setup.mode.kind === "ipvs" ? setup.mode.kind : "iptables";
+  const all = (await Deno.readTextFile(pathOf(mode, family))).trimEnd().split("\n");
   const number = all.map((line) => /^# (\d) (.*)$/.exec(line))
     .find((found) => found?.[2] === setup.name)?.[1];
   if (number === undefined) throw new RangeError(`Cannot find the set-up "${setup.name}"`);
@@ -125,8 +139,9 @@ export async function readRecordedRules(setup: Setup, family: IpFamily): Promise
 /** Writes a family's file. */
 export async function writeRecordedRules(
   family: IpFamily,
-  { title, saves }: {
+  { title, mode = "iptables", saves }: {
     readonly title: string;
+    readonly mode?: RecordedMode;
     /** By the name of the set-up; at most nine. */
     readonly saves: ReadonlyMap<string, SavedLines>;
   },
@@ -141,7 +156,7 @@ export async function writeRecordedRules(
     ...names.map((name, index) => `# ${index + 1} ${name}`),
     ...shared.map(({ line, numbers }) => `${numbers} ${line}`),
   ];
-  const path = pathOf(family);
+  const path = pathOf(mode, family);
   await Deno.mkdir(new URL(".", path), { recursive: true });
   await Deno.writeTextFile(path, `${text.join("\n")}\n`);
 }

@@ -3,7 +3,7 @@
 /** Who makes the rules of what kind: a proxy mode, and which of iptables' two engines it writes to. */
 export type RuleMode =
   | { readonly kind: "nftables" }
-  | { readonly kind: "iptables"; readonly backend: IptablesBackend };
+  | { readonly kind: "iptables" | "ipvs"; readonly backend: IptablesBackend };
 
 export type IptablesBackend = "nft" | "legacy";
 
@@ -26,6 +26,13 @@ export const iptablesModes: readonly RuleMode[] = [
   { kind: "iptables", backend: "legacy" },
 ];
 
+/** ipvs mode, whose few rules are in either engine. It needs a kernel that has IPVS: see `tests/vm/`. */
+export const ipvsModes: readonly RuleMode[] = [
+  { kind: "ipvs", backend: "nft" },
+  { kind: "ipvs", backend: "legacy" },
+];
+
+/** Those that every kernel has. */
 export const allModes: readonly RuleMode[] = [nftablesMode, ...iptablesModes];
 
 /** `nftables`, or `iptables (legacy)`. */

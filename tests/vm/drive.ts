@@ -1,4 +1,5 @@
-/** The drive that guests read: the sources, their packages, Deno, and the executable if it is built. */
+/** The drive that guests read: the sources, their packages, Deno, and upstream's and our executable if they are built. */
+import { findProgram } from "../controlplane/rig/binaries.ts";
 import { runCommand } from "../kernel/rig/command.ts";
 
 /** What guest tests import and run. */
@@ -45,7 +46,9 @@ export class Drive implements AsyncDisposable {
     await Deno.writeTextFile(`${tree}/deno.json`, JSON.stringify(inGuest));
     await Deno.copyFile(Deno.execPath(), `${tree}/bin/deno`);
     const program = Deno.env.get("KUBE_PROXY_TEST_BINARY");
-    if (program !== undefined) await Deno.copyFile(program, `${tree}/bin/kube-proxy`);
+    if (program !== undefined) await Deno.copyFile(program, `${tree}/bin/ours`);
+    const upstream = findProgram("kube-proxy");
+    if (upstream !== undefined) await Deno.copyFile(upstream, `${tree}/bin/kube-proxy`);
     const used = Number((await runCommand(["du", "-sm", tree])).split("\t")[0]);
     const size = `${Math.ceil(used * 1.1) + SPARE_MB}M`;
     // A journal is for those who write.

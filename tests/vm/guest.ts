@@ -1,4 +1,6 @@
 /** Boots a kernel in a virtual machine of its own, runs guest tests in it, and says how each ended. */
+import type { ControlPlaneAccess } from "../controlplane/rig/control_plane.ts";
+import { controlPlaneAddresses } from "../controlplane/rig/network.ts";
 import type { Drive } from "./drive.ts";
 import { type Verdict, verdictsOf } from "./verdict.ts";
 
@@ -17,10 +19,15 @@ export interface GuestOptions {
   readonly tests: readonly string[];
   /** A guest that takes longer hangs. */
   readonly limitSeconds: number;
+  /**
+   * A control plane that runs outside. QEMU then runs in its namespace, and the guest finds it by the
+   * address at which nodes find it elsewhere.
+   */
+  readonly plane?: ControlPlaneAccess;
 }
 
-/** Deno with a rig of eight namespaces needs a third of it. */
-const MEMORY_MB = 1536;
+/** Deno with a rig of eight namespaces and two proxies needs half of it. */
+const MEMORY_MB = 2048;
 
 /**
  * `/dev/kvm` hangs on machines that are guests themselves: always emulated. The rest spares time at
@@ -50,8 +57,12 @@ export async function runGuest(options: GuestOptions): Promise<ReadonlyMap<strin
   try {
     const nonce = `guest-${crypto.randomUUID()}`;
     const console = `${folder}/console`;
-    const argv = qemuArguments(options, { nonce, console });
-    const stopped = await runFor(options.limitSeconds, [`${options.tools}/qemu`, ...argv]);
+    const argv = [`${options.tools}/qemu`, ...qemuArguments(options, { nonce, console })];
+    if (options.plane !== undefined) {
+      argv.push(...await planeArguments(options.plane, folder));
+      argv.unshift("ip", "netns", "exec", options.plane.namespace);
+    }
+    const stopped = await runFor(options.limitSeconds, argv);
     return verdictsOf({
       nonce,
       tests: options.tests,
@@ -76,6 +87,23 @@ function qemuArguments(
     ...["-drive", `file=${options.drive.path},format=raw,if=virtio,readonly=on`],
     ...["-kernel", `${kernel}/vmlinuz`, "-initrd", `${kernel}/initrd`],
     ...["-append", [...kernelArguments, ...told].join(" ")],
+  ];
+}
+
+/** A link to what listens on the loopback of QEMU's namespace, and a second drive that says what is there. */
+async function planeArguments(
+  plane: ControlPlaneAccess,
+  folder: string,
+): Promise<readonly string[]> {
+  const path = `${folder}/plane`;
+  const text = JSON.stringify(plane);
+  // QEMU reads whole sectors.
+  await Deno.writeTextFile(path, text.padEnd(Math.ceil(text.length / 512) * 512, "\0"));
+  const host = controlPlaneAddresses.IPv4;
+  return [
+    ...["-drive", `file=${path},format=raw,if=virtio,readonly=on`],
+    ...["-netdev", `user,id=control,ipv6=off,net=192.168.0.0/16,host=${host}`],
+    ...["-device", "virtio-net-pci,netdev=control,romfile="],
   ];
 }
 

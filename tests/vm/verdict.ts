@@ -2,7 +2,7 @@
 
 /** How a guest test ended. A guest that was stopped or died says so in the place of what is missing. */
 export type Verdict =
-  | { readonly kind: "passed"; readonly seconds: number }
+  | { readonly kind: "passed"; readonly seconds: number; readonly output: string }
   | { readonly kind: "failed"; readonly code: number; readonly output: string }
   | { readonly kind: "hang"; readonly seconds: number; readonly output: string }
   | { readonly kind: "panic"; readonly output: string };
@@ -37,7 +37,8 @@ function verdictOf(name: string, record: GuestRecord): Verdict {
   const output = told.slice(-TOLD_LINES).join("\n");
   if (begun >= 0 && ended > begun && mark !== undefined) {
     const { code, seconds } = mark;
-    return code === 0 ? { kind: "passed", seconds } : { kind: "failed", code, output };
+    if (code !== 0) return { kind: "failed", code, output };
+    return { kind: "passed", seconds, output: told.slice(1).join("\n") };
   }
   const seconds = record.stoppedAfterSeconds;
   return seconds === undefined ? { kind: "panic", output } : { kind: "hang", seconds, output };

@@ -8,8 +8,8 @@ Deno.test("a test passed when its own mark says so, whatever ends a line", () =>
   const console = "boot\r\nguest-1 begins a.ts\r\nok\r\nguest-1 ends a.ts 0 7\r\n" +
     "guest-1 begins b.ts\r\nguest-1 ends b.ts 0 12\r\n[ 9.1] reboot: Power down\r\n";
   assert.deepEqual([...verdictsOf(record(console))], [
-    ["a.ts", { kind: "passed", seconds: 7 }],
-    ["b.ts", { kind: "passed", seconds: 12 }],
+    ["a.ts", { kind: "passed", seconds: 7, output: "ok" }],
+    ["b.ts", { kind: "passed", seconds: 12, output: "" }],
   ]);
 });
 
@@ -62,5 +62,5 @@ Deno.test("a complaint holds what was seen, its end when that is long; a pass ha
   assert.ok(complaint.endsWith("line 499") && !complaint.includes("line 299\n"));
   assert.match(complaintOf({ kind: "failed", code: 3, output: "x" }) ?? "", /exit code 3:\nx$/);
   assert.match(complaintOf({ kind: "hang", seconds: 9, output: "x" }) ?? "", /after 9 s:\nx$/);
-  assert.equal(complaintOf({ kind: "passed", seconds: 1 }), undefined);
+  assert.equal(complaintOf({ kind: "passed", seconds: 1, output: "" }), undefined);
 });

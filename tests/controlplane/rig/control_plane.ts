@@ -4,7 +4,7 @@
  */
 import { signingKeyPair, TestAuthority } from "../../fakes/certificates.ts";
 import { requireBinaries } from "./binaries.ts";
-import { controlPlaneAddresses, ControlPlaneNetwork, enterNamespace } from "./network.ts";
+import { controlPlaneAddresses, ControlPlaneNetwork, enterNamespace, joinNode } from "./network.ts";
 
 /** All that a test needs to reach a control plane; plain data, so that it can be handed on. */
 export interface ControlPlaneAccess {
@@ -131,6 +131,11 @@ export class ControlPlane implements AsyncDisposable {
     ]);
     this.#apiserver = apiserver;
     await this.#untilReady(apiserver);
+  }
+
+  /** Joins a node's namespace; the calling thread is where the apiserver is. */
+  join(node: string, link: { readonly index: number; readonly device: string }): Promise<void> {
+    return joinNode(this.access.namespace, { node, ...link });
   }
 
   /** Ends the apiserver: SIGKILL unless told otherwise. Its connections are reset. */

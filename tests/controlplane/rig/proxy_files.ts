@@ -32,6 +32,8 @@ export interface KubeadmSettings {
   readonly minSyncPeriod?: string;
   readonly syncPeriod?: string;
   readonly nodePortAddresses?: readonly string[];
+  /** What ipvs mode leaves alone. */
+  readonly excludeCIDRs?: readonly string[];
   readonly verbosity?: number;
 }
 
@@ -41,6 +43,7 @@ export interface KubeadmSettings {
  */
 function kubeadmConfiguration(settings: KubeadmSettings): string {
   const { mode = "nftables", nodePortAddresses } = settings;
+  const ipvs = sectionOf("ipvs", settings);
   return `apiVersion: kubeproxy.config.k8s.io/v1alpha1
 bindAddress: 0.0.0.0
 bindAddressHardFail: ${settings.bindAddressHardFail ?? false}
@@ -69,13 +72,13 @@ healthzBindAddress: "${settings.healthzBindAddress ?? ""}"
 hostnameOverride: ""
 iptables:
   localhostNodePorts: null
-${rulesSettings(mode === "iptables" ? settings : {})}
+${rulesSettings(sectionOf("iptables", settings))}
 ipvs:
-  excludeCIDRs: null
-  minSyncPeriod: 0s
+  excludeCIDRs: ${settings.excludeCIDRs ? JSON.stringify(settings.excludeCIDRs) : "null"}
+  minSyncPeriod: ${ipvs.minSyncPeriod ?? "0s"}
   scheduler: ""
   strictARP: false
-  syncPeriod: 0s
+  syncPeriod: ${ipvs.syncPeriod ?? "0s"}
   tcpFinTimeout: 0s
   tcpTimeout: 0s
   udpTimeout: 0s
@@ -91,7 +94,7 @@ logging:
 metricsBindAddress: "${settings.metricsBindAddress ?? ""}"
 mode: "${mode}"
 nftables:
-${rulesSettings(mode === "iptables" ? {} : settings)}
+${rulesSettings(sectionOf("nftables", settings))}
 nodePortAddresses: ${nodePortAddresses ? JSON.stringify(nodePortAddresses) : "null"}
 oomScoreAdj: null
 portRange: ""
@@ -107,7 +110,14 @@ winkernel:
 
 type RulesSettings = Pick<KubeadmSettings, "masqueradeAll" | "minSyncPeriod" | "syncPeriod">;
 
-/** What iptables' and nftables' sections share; the mode's own has what a test changes. */
+/** What a section says: the mode's own has what a test changes, but ipvs mode masquerades by iptables' section. */
+function sectionOf(section: string, settings: KubeadmSettings): RulesSettings {
+  const { mode = "nftables", masqueradeAll, minSyncPeriod, syncPeriod } = settings;
+  if (section === mode) return { masqueradeAll, minSyncPeriod, syncPeriod };
+  return section === "iptables" && mode === "ipvs" ? { masqueradeAll } : {};
+}
+
+/** What iptables' and nftables' sections share. */
 function rulesSettings({ masqueradeAll, minSyncPeriod, syncPeriod }: RulesSettings): string {
   return `  masqueradeAll: ${masqueradeAll ?? false}
   masqueradeBit: null

@@ -2,6 +2,7 @@
 import { findProgram } from "./binaries.ts";
 import { TextLineStream } from "../../kernel/rig/lines.ts";
 import { ourProgramArgv } from "../../kernel/rig/our_program.ts";
+import { patience } from "../../kernel/rig/patience.ts";
 
 /** What is run, and how its log says that every Service works, where it does say so. */
 export interface ProxyProgram {
@@ -39,7 +40,7 @@ export interface Usage {
 }
 
 const LAST_LINES = 25;
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 30_000 * patience;
 /** USER_HZ, the same on every Linux that runs these tests. */
 const TICKS_PER_SECOND = 100;
 

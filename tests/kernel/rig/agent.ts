@@ -5,6 +5,7 @@
 import type { AgentAnswer, AgentRequest, Probe, RequestLine } from "./agent_protocol.ts";
 import { attempt } from "./attempts.ts";
 import { serve } from "./echo.ts";
+import { RunningFlow } from "./flow.ts";
 import { HeldConnections } from "./hold.ts";
 import { openLibc, POLLIN, SOCK_RAW } from "./libc.ts";
 import { RunningLoad } from "./load.ts";
@@ -19,6 +20,7 @@ class Agent {
   readonly #networks: Networks;
   readonly #held: HeldConnections;
   readonly #loads = new Map<number, RunningLoad>();
+  readonly #flows = new Map<number, RunningFlow>();
   /** Raw probes that wait for another to the same address from the same namespace. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
@@ -42,6 +44,15 @@ class Agent {
         if (!load) throw new Error(`Cannot stop load "${request.load}": it does not run`);
         this.#loads.delete(request.load);
         return load.stop((report) => reply({ kind: "load-report", report }));
+      }
+      case "flow":
+        this.#flows.set(request.flow, new RunningFlow(this.#networks, request));
+        return reply({ kind: "done" });
+      case "stop-flow": {
+        const flow = this.#flows.get(request.flow);
+        if (!flow) throw new Error(`Cannot stop flow "${request.flow}": it does not run`);
+        this.#flows.delete(request.flow);
+        return flow.stop(request.graceMs, (report) => reply({ kind: "flow-report", report }));
       }
       case "hold":
         return this.#held.hold(request, (outcome) => reply({ kind: "outcome", outcome }));

@@ -4,6 +4,8 @@ import type {
   AgentAnswer,
   AgentRequest,
   AnswerLine,
+  Flow,
+  FlowReport,
   Hold,
   Load,
   LoadReport,
@@ -59,6 +61,20 @@ export class Agent implements AsyncDisposable {
       const answer = await this.#ask({ kind: "stop-load", load: number });
       if (answer.kind === "load-report") return answer.report;
       throw new TypeError(`Cannot stop a load: the agent answered "${answer.kind}"`);
+    };
+  }
+
+  /** Starts a flow; the answer stops it, waits for the last answers, and tells what became of its datagrams. */
+  async startFlow(
+    flow: Omit<Flow, "kind" | "flow">,
+    { graceMs }: { readonly graceMs: number },
+  ): Promise<() => Promise<FlowReport>> {
+    const number = this.#nextId;
+    await this.#ask({ kind: "flow", flow: number, ...flow });
+    return async () => {
+      const answer = await this.#ask({ kind: "stop-flow", flow: number, graceMs });
+      if (answer.kind === "flow-report") return answer.report;
+      throw new TypeError(`Cannot stop a flow: the agent answered "${answer.kind}"`);
     };
   }
 

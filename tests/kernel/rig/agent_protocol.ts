@@ -42,6 +42,23 @@ export interface StopLoad {
   readonly load: number;
 }
 
+/** A datagram from one port every so often until `stop-flow`. */
+export interface Flow {
+  readonly kind: "flow";
+  readonly flow: number;
+  readonly namespace: string;
+  readonly address: string;
+  readonly port: number;
+  readonly everyMs: number;
+}
+
+/** Ends a flow; its answer is the `FlowReport`, once the time for the last answers is over. */
+export interface StopFlow {
+  readonly kind: "stop-flow";
+  readonly flow: number;
+  readonly graceMs: number;
+}
+
 /** Opens a TCP connection that stays, or says over an open one another line and waits for its echo. */
 export interface Hold {
   readonly kind: "hold";
@@ -52,7 +69,7 @@ export interface Hold {
   readonly timeoutMs: number;
 }
 
-export type AgentRequest = Serve | Probe | Load | StopLoad | Hold;
+export type AgentRequest = Serve | Probe | Load | StopLoad | Flow | StopFlow | Hold;
 
 /** What became of one packet, as the sender sees it. */
 export type Outcome =
@@ -73,10 +90,20 @@ export interface LoadReport {
   readonly slowestMs: number;
 }
 
+/** What became of all datagrams of a flow. */
+export interface FlowReport {
+  readonly sent: number;
+  readonly answered: number;
+  /** Those in whose place an ICMP error was told. */
+  readonly refused: number;
+  readonly endpoints: readonly string[];
+}
+
 export type AgentAnswer =
   | { readonly kind: "done" }
   | { readonly kind: "outcome"; readonly outcome: Outcome }
   | { readonly kind: "load-report"; readonly report: LoadReport }
+  | { readonly kind: "flow-report"; readonly report: FlowReport }
   | { readonly kind: "failed"; readonly message: string };
 
 /** The lines on the wire. */

@@ -9,6 +9,7 @@ import type { Setup } from "../../scenarios/setups.ts";
 import type { Outcome } from "./agent_protocol.ts";
 import type { Cluster } from "./cluster.ts";
 import { destinationOf } from "./destinations.ts";
+import { patience } from "./patience.ts";
 import { ownerOf } from "./servers.ts";
 
 export interface FateResult {
@@ -28,8 +29,6 @@ export interface FateOptions {
   readonly answerTimeoutMs?: number;
 }
 
-/** A machine that is emulated asks for more than 1. */
-const patience = Number(Deno.env.get("KUBE_PROXY_TEST_PATIENCE") ?? 1);
 const ANSWER_TIMEOUT_MS = 3000 * patience;
 /** How long to wait for an answer that should not come. */
 const SILENCE_MS = 600 * patience;

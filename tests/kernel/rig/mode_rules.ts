@@ -5,6 +5,7 @@
 import { ipFamilies, type IpFamily } from "../../../lib/base/ip_family.ts";
 import type { RuleMode } from "../../scenarios/setups.ts";
 import { runCommand } from "./command.ts";
+import { deleteIpvs, listIpvs } from "./ipvs_state.ts";
 
 /** Runs a program inside the node's namespace; throws when it fails. */
 export type OnNode = (argv: readonly string[], stdin?: string) => Promise<string>;
@@ -14,15 +15,21 @@ const iptablesTables = ["filter", "nat", "mangle"] as const;
 
 /** Removes all rules that a proxy of the mode may have made, of both families; none is fine. */
 export async function deleteRules(onNode: OnNode, mode: RuleMode): Promise<void> {
-  if (mode.kind === "iptables" && mode.backend === "legacy") return await emptyLegacy(onNode);
-  const names = mode.kind === "nftables" ? ["kube-proxy"] : iptablesTables;
+  if (mode.kind === "nftables") return await deleteTables(onNode, ["kube-proxy"]);
+  if (mode.backend === "legacy") await emptyLegacy(onNode);
+  else await deleteTables(onNode, iptablesTables);
+  // Last, since rules hold the sets.
+  if (mode.kind === "ipvs") await deleteIpvs(onNode);
+}
+
+async function deleteTables(onNode: OnNode, names: readonly string[]): Promise<void> {
   const script = ["ip", "ip6"].flatMap((family) =>
     names.flatMap((name) => [`add table ${family} ${name}`, `delete table ${family} ${name}`])
   );
   await onNode(["nft", "-f", "-"], `${script.join("\n")}\n`);
 }
 
-/** The rules as the mode's own tool prints them, without counts of packets. */
+/** The rules as the mode's own tools print them, without counts of packets. */
 export async function listRules(
   onNode: OnNode,
   mode: RuleMode,
@@ -34,7 +41,8 @@ export async function listRules(
   }
   const tool = `${toolOf(family)}-${mode.backend}-save`;
   const saved = await Promise.all(iptablesTables.map((table) => onNode([tool, "-t", table])));
-  return saved.join("").replaceAll(/^#.*\n/gm, "").replaceAll(/ \[\d+:\d+\]$/gm, "");
+  const rules = saved.join("").replaceAll(/^#.*\n/gm, "").replaceAll(/ \[\d+:\d+\]$/gm, "");
+  return mode.kind === "ipvs" ? rules + await listIpvs(onNode, family) : rules;
 }
 
 /** Loads lines of `listRules`, with the tables they speak of empty before. */

@@ -4,8 +4,7 @@
  * plane's; nothing else differs from the other programmers.
  */
 import { ApiClient, type ManifestObject } from "../../../controlplane/rig/api.ts";
-import { ControlPlane } from "../../../controlplane/rig/control_plane.ts";
-import { joinNode } from "../../../controlplane/rig/network.ts";
+import { ControlPlane, type ControlPlaneAccess } from "../../../controlplane/rig/control_plane.ts";
 import { ProxyFiles } from "../../../controlplane/rig/proxy_files.ts";
 import { ProxyProcess, type ProxyProgram } from "../../../controlplane/rig/proxy_process.ts";
 import { podCIDRs } from "../../../scenarios/addresses.ts";
@@ -14,12 +13,23 @@ import type { RuleMode, Setup } from "../../../scenarios/setups.ts";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import type { Cluster } from "../cluster.ts";
 import { listRules, type OnNode, showBackend, ToolFolder } from "../mode_rules.ts";
+import { patience } from "../patience.ts";
 import type { Programmer, RunningProxy } from "../programmer.ts";
 
-/** The node's number on the control plane's network. */
-const NODE_INDEX = 77;
-const SYNC_DEADLINE_MS = 30_000;
-const REST_MS = 800;
+/** The node's number on the control plane's network, and the name of its link there. */
+const controlLink = { index: 77, device: "control" } as const;
+const SYNC_DEADLINE_MS = 30_000 * patience;
+const REST_MS = 800 * patience;
+
+/** A control plane that a node can be joined to, wherever it runs. */
+export interface JoinableControlPlane extends AsyncDisposable {
+  readonly access: ControlPlaneAccess;
+  /** Afterwards the node and the calling thread reach the apiserver. */
+  join(
+    node: string,
+    link: { readonly index: number; readonly device: string },
+  ): Promise<void>;
+}
 
 /** A running proxy whose process can be asked. */
 export interface ApiserverProxy extends RunningProxy {
@@ -29,25 +39,23 @@ export interface ApiserverProxy extends RunningProxy {
 export class ApiserverProgrammer implements Programmer, AsyncDisposable {
   readonly name: string;
   readonly api: ApiClient;
-  readonly plane: ControlPlane;
+  readonly plane: JoinableControlPlane;
   readonly #program: ProxyProgram;
   readonly #joined = new Set<string>();
 
-  private constructor(program: ProxyProgram, plane: ControlPlane) {
+  private constructor(program: ProxyProgram, plane: JoinableControlPlane) {
     this.name = `${program.name} from an apiserver`;
     this.#program = program;
     this.plane = plane;
     this.api = new ApiClient(plane.access);
   }
 
-  static async create(program: ProxyProgram): Promise<ApiserverProgrammer> {
-    const programmer = new ApiserverProgrammer(program, await ControlPlane.start());
-    await programmer.api.create({
-      apiVersion: "v1",
-      kind: "Namespace",
-      metadata: { name: "shop" },
-    });
-    return programmer;
+  /** With a control plane of its own if none is given; it ends with the programmer. */
+  static async create(
+    program: ProxyProgram,
+    plane?: JoinableControlPlane,
+  ): Promise<ApiserverProgrammer> {
+    return new ApiserverProgrammer(program, plane ?? await ControlPlane.start());
   }
 
   async start(
@@ -57,8 +65,8 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
     const node = cluster.namespace("node");
     if (!this.#joined.has(node)) {
       this.#joined.add(node);
-      const { namespace } = this.plane.access;
-      await joinNode(namespace, { node, index: NODE_INDEX, device: "control" });
+      await this.plane.join(node, controlLink);
+      await this.put({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
     }
     for (const manifest of options.manifests) await this.put(manifest);
     const files = await ProxyFiles.create(this.plane.access, settingsOf(options.setup));
@@ -159,4 +167,5 @@ async function untilReady(
 const isOfService: Readonly<Record<RuleMode["kind"], RegExp>> = {
   nftables: /service-[^-]+-shop/,
   iptables: /-A KUBE-SVC-/,
+  ipvs: /^ipvsadm -a /m,
 };
