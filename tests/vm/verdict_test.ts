@@ -22,13 +22,13 @@ Deno.test("a test that fails says its code and what it printed, and the next one
     code: 3,
     output: "guest-1 begins a.ts\nexpected 1, saw 2",
   });
-  assert.deepEqual(verdicts.get("b.ts"), { kind: "passed", seconds: 1 });
+  assert.deepEqual(verdicts.get("b.ts"), { kind: "passed", seconds: 1, output: "" });
 });
 
 Deno.test("a guest that is gone without a mark panicked; one that was stopped hung", () => {
   const console = "guest-1 begins a.ts\nguest-1 ends a.ts 0 7\nguest-1 begins b.ts\nKernel panic\n";
   const panic = verdictsOf(record(console));
-  assert.deepEqual(panic.get("a.ts"), { kind: "passed", seconds: 7 });
+  assert.deepEqual(panic.get("a.ts"), { kind: "passed", seconds: 7, output: "" });
   assert.deepEqual(panic.get("b.ts"), {
     kind: "panic",
     output: "guest-1 begins b.ts\nKernel panic\n",

@@ -3,10 +3,12 @@
  * tools' own words, each line beginning with its tool's name.
  */
 import type { IpFamily } from "../../../lib/base/ip_family.ts";
-import type { OnNode } from "./mode_rules.ts";
+
+/** Runs a program inside the node's namespace; throws when it fails. */
+export type OnNode = (argv: readonly string[], stdin?: string) => Promise<string>;
 
 /** The link that holds the addresses of Services. */
-export const ipvsLink = "kube-ipvs0";
+const ipvsLink = "kube-ipvs0";
 
 /** What the mode sets for the whole node. */
 const settings = ["conntrack", "expire_nodest_conn", "expire_quiescent_template"] as const;

@@ -5,10 +5,7 @@
 import { ipFamilies, type IpFamily } from "../../../lib/base/ip_family.ts";
 import type { RuleMode } from "../../scenarios/setups.ts";
 import { runCommand } from "./command.ts";
-import { deleteIpvs, listIpvs } from "./ipvs_state.ts";
-
-/** Runs a program inside the node's namespace; throws when it fails. */
-export type OnNode = (argv: readonly string[], stdin?: string) => Promise<string>;
+import { deleteIpvs, listIpvs, type OnNode } from "./ipvs_state.ts";
 
 /** The tables of iptables that a proxy writes to. */
 const iptablesTables = ["filter", "nat", "mangle"] as const;

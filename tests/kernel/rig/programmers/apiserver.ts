@@ -12,7 +12,8 @@ import type { Manifest } from "../../../scenarios/manifests.ts";
 import type { RuleMode, Setup } from "../../../scenarios/setups.ts";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import type { Cluster } from "../cluster.ts";
-import { listRules, type OnNode, showBackend, ToolFolder } from "../mode_rules.ts";
+import type { OnNode } from "../ipvs_state.ts";
+import { listRules, showBackend, ToolFolder } from "../mode_rules.ts";
 import { patience } from "../patience.ts";
 import type { Programmer, RunningProxy } from "../programmer.ts";
 
