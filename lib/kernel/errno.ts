@@ -2,6 +2,7 @@
 export const Errno = {
   EPERM: 1,
   ENOENT: 2,
+  ESRCH: 3,
   EINTR: 4,
   EIO: 5,
   EBADF: 9,
@@ -48,6 +49,7 @@ export const Errno = {
 const words: ReadonlyMap<number, string> = new Map([
   [Errno.EPERM, "operation not permitted"],
   [Errno.ENOENT, "no such object"],
+  [Errno.ESRCH, "no such object"],
   [Errno.EINTR, "interrupted"],
   [Errno.EAGAIN, "no answer in time"],
   [Errno.ENOMEM, "out of memory"],

@@ -4,6 +4,8 @@ import { FakeConntrack } from "./conntrack/fake_conntrack.ts";
 import { FakeHost } from "./fake_host.ts";
 import { FakeSelf } from "./fake_self.ts";
 import { FakeSysctl } from "./fake_sysctl.ts";
+import { FakeIpset } from "./ipset/fake_ipset.ts";
+import { FakeIpvs } from "./ipvs/fake_ipvs.ts";
 import type { Kernel } from "./kernel.ts";
 import { FakeLinks } from "./links/fake_links.ts";
 import { FakeNfacct } from "./nfacct/fake_nfacct.ts";
@@ -17,6 +19,8 @@ export interface FakeKernelParts {
   readonly tables?: FakeNftables;
   readonly conntrack?: FakeConntrack;
   readonly links?: FakeLinks;
+  readonly ipvs?: FakeIpvs;
+  readonly ipset?: FakeIpset;
   readonly sysctl?: FakeSysctl;
   readonly host?: FakeHost;
   readonly self?: FakeSelf;
@@ -32,6 +36,8 @@ export class FakeKernel implements Kernel, AsyncDisposable {
   readonly tables: FakeNftables;
   readonly conntrack: FakeConntrack;
   readonly links: FakeLinks;
+  readonly ipvs: FakeIpvs;
+  readonly ipset: FakeIpset;
   readonly sysctl: FakeSysctl;
   readonly host: FakeHost;
   readonly self: FakeSelf;
@@ -47,6 +53,8 @@ export class FakeKernel implements Kernel, AsyncDisposable {
     this.tables = parts.tables ?? new FakeNftables();
     this.conntrack = parts.conntrack ?? new FakeConntrack();
     this.links = parts.links ?? new FakeLinks();
+    this.ipvs = parts.ipvs ?? new FakeIpvs();
+    this.ipset = parts.ipset ?? new FakeIpset();
     this.sysctl = parts.sysctl ?? new FakeSysctl();
     this.host = parts.host ?? new FakeHost();
     this.self = parts.self ?? new FakeSelf();
@@ -54,10 +62,14 @@ export class FakeKernel implements Kernel, AsyncDisposable {
     this.commands = parts.commands ?? new FakeCommands();
     this.legacyTables = parts.legacyTables ?? new FakeLegacyTables();
     const hasCounter = (name: string) => this.nfacct.counters.has(name);
-    this.rules = {
-      nft: new FakeXtables({ backend: "nft", hasCounter }),
-      legacy: new FakeXtables({ backend: "legacy", hasCounter }),
+    const hasSet = (name: string) => this.ipset.indexOf(name) !== undefined;
+    const rules = {
+      nft: new FakeXtables({ backend: "nft", hasCounter, hasSet }),
+      legacy: new FakeXtables({ backend: "legacy", hasCounter, hasSet }),
     };
+    this.rules = rules;
+    this.ipset.countRules = (name) =>
+      rules.nft.countRulesWithSet(name) + rules.legacy.countRulesWithSet(name);
     this.#refusal = parts.nftablesRefusal;
   }
 

@@ -4,6 +4,10 @@ import { type Commands, SystemCommands } from "./commands.ts";
 import type { Conntrack } from "./conntrack/conntrack.ts";
 import { NetlinkConntrack } from "./conntrack/netlink_conntrack.ts";
 import { type Host, LinuxHost } from "./host.ts";
+import type { Ipset } from "./ipset/ipset.ts";
+import { NetlinkIpset } from "./ipset/netlink_ipset.ts";
+import type { Ipvs } from "./ipvs/ipvs.ts";
+import { NetlinkIpvs } from "./ipvs/netlink_ipvs.ts";
 import type { Links } from "./links/links.ts";
 import { NetlinkLinks } from "./links/netlink_links.ts";
 import { WorkerTransport } from "./nf_tables/worker_transport.ts";
@@ -38,6 +42,8 @@ export interface Kernel {
   readonly commands: Commands;
   readonly conntrack: Conntrack;
   readonly links: Links;
+  readonly ipvs: Ipvs;
+  readonly ipset: Ipset;
   readonly sysctl: Sysctl;
   readonly host: Host;
   readonly self: Self;
@@ -64,6 +70,8 @@ export interface KernelOptions {
 export class LinuxKernel implements Kernel, AsyncDisposable {
   readonly conntrack: Conntrack = new NetlinkConntrack();
   readonly links: Links = new NetlinkLinks();
+  readonly ipvs: Ipvs;
+  readonly ipset: Ipset;
   readonly sysctl: Sysctl;
   readonly host: Host;
   readonly self: Self = new LinuxSelf();
@@ -85,12 +93,16 @@ export class LinuxKernel implements Kernel, AsyncDisposable {
     this.legacyTables = new ProcLegacyTables(files);
     this.#open = open;
     this.commands = new SystemCommands(searchPath);
+    this.ipvs = new NetlinkIpvs({ files, commands: this.commands });
+    this.ipset = new NetlinkIpset(files);
     this.#legacy = new LegacyXtables({ commands: this.commands, tables: this.legacyTables });
   }
 
   xtables(backend: XtBackend): Promise<Xtables> {
     if (backend === "legacy") return Promise.resolve(this.#legacy);
-    return this.#xtables ??= this.#openTransport().then((opened) => new NftXtables(opened));
+    return this.#xtables ??= this.#openTransport().then((opened) =>
+      new NftXtables(opened, this.ipset)
+    );
   }
 
   nftables(): Promise<Nftables> {

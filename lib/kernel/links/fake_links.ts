@@ -1,6 +1,16 @@
 import { untilAborted } from "../../base/abort.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
-import type { InterfaceAddress, Link, Links, Route } from "./links.ts";
+import { parseIp } from "../../base/ip.ts";
+import { Errno } from "../errno.ts";
+import { refusedAddress } from "./errors.ts";
+import type {
+  AddressChange,
+  AddressFailure,
+  InterfaceAddress,
+  Link,
+  Links,
+  Route,
+} from "./links.ts";
 
 /** What a `FakeLinks` starts with. */
 export interface FakeLinksOptions {
@@ -11,7 +21,8 @@ export interface FakeLinksOptions {
 
 /** Interfaces in memory; changing the addresses wakes those who watch. */
 export class FakeLinks implements Links {
-  readonly #links: readonly Link[];
+  #links: readonly Link[];
+  #fault: (change: AddressChange) => number = () => 0;
   readonly #routes: readonly Route[];
   #addresses: readonly InterfaceAddress[];
   #change = Promise.withResolvers<void>();
@@ -39,6 +50,59 @@ export class FakeLinks implements Links {
 
   routes(family?: IpFamily): readonly Route[] {
     return this.#routes.filter((each) => family === undefined || each.family === family);
+  }
+
+  /** Changes of addresses for which the function gives an error number fail from now on. */
+  refuse(fault: (change: AddressChange) => number): void {
+    this.#fault = fault;
+  }
+
+  find(name: string): Link | undefined {
+    return this.#links.find((link) => link.name === name);
+  }
+
+  ensureDummy(name: string): Link {
+    const found = this.find(name);
+    if (found) return found;
+    const index = Math.max(1, ...this.#links.map((link) => link.index)) + 1;
+    const link = { index, name, kind: "dummy", up: false };
+    this.#links = [...this.#links, link];
+    return link;
+  }
+
+  remove(name: string): boolean {
+    const found = this.find(name);
+    if (!found) return false;
+    this.#links = this.#links.filter((link) => link !== found);
+    this.setAddresses(this.#addresses.filter((each) => each.linkIndex !== found.index));
+    return true;
+  }
+
+  // deno-lint-ignore require-await -- what it throws becomes a rejection
+  async changeAddresses(
+    changes: readonly AddressChange[],
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<readonly AddressFailure[]> {
+    signal?.throwIfAborted();
+    return changes.flatMap((change, index) => {
+      const errno = this.#fault(change) || this.#changeAddress(change);
+      return errno === 0 ? [] : [{ change: index, error: refusedAddress(change, { errno }) }];
+    });
+  }
+
+  /** 0, or the error number. */
+  #changeAddress({ ip, kind, linkIndex, prefixLength }: AddressChange): number {
+    const link = this.#links.find(({ index }) => index === linkIndex);
+    const bytes = parseIp(ip);
+    if (!link) return Errno.ENODEV;
+    if (!bytes || prefixLength > bytes.length * 8) return Errno.EINVAL;
+    const isOther = (each: InterfaceAddress) => each.linkIndex !== linkIndex || each.ip !== ip;
+    const others = this.#addresses.filter(isOther);
+    if (kind === "add" && others.length < this.#addresses.length) return 0;
+    if (kind === "delete" && others.length === this.#addresses.length) return 0;
+    const added = fakeAddress(ip, { prefixLength, linkIndex, linkName: link.name });
+    this.setAddresses(kind === "add" ? [...others, added] : others);
+    return 0;
   }
 
   async *watchAddresses(signal: AbortSignal): AsyncGenerator<void> {

@@ -1,5 +1,6 @@
 /** Network interfaces and their addresses. */
 import type { IpFamily } from "../../base/ip_family.ts";
+import type { NetlinkError } from "../netlink/errors.ts";
 
 /** A network interface. */
 export interface Link {
@@ -40,9 +41,43 @@ export interface Route {
   readonly table: number;
 }
 
-/** Reading interfaces, in the network namespace of the calling thread. Throws `NetlinkError`. Lists are sorted. */
+/** An address that is put on a link or taken from it. */
+export interface AddressChange {
+  readonly kind: "add" | "delete";
+  readonly linkIndex: number;
+  /** Canonical text. */
+  readonly ip: string;
+  readonly prefixLength: number;
+}
+
+/** One change of an address that was refused. */
+export interface AddressFailure {
+  /** Index into the changes. */
+  readonly change: number;
+  /** Its message is a whole sentence that names the address. */
+  readonly error: NetlinkError;
+}
+
+/**
+ * Interfaces, their addresses and routes, in the network namespace of the calling thread. Throws
+ * `NetlinkError`. Lists are sorted.
+ */
 export interface Links {
   links(): readonly Link[];
+  /** Undefined: no link has this name. */
+  find(name: string): Link | undefined;
+  /** The link of this name, made as a dummy where there is none; one that is there may be of another kind. */
+  ensureDummy(name: string): Link;
+  /** Deletes the link with its addresses. False: no link has this name. */
+  remove(name: string): boolean;
+  /**
+   * Makes the changes in their order. What is refused is returned, and the rest is made; an address that
+   * is there already, or is not there to be deleted, is fine. Aborting stops between two packs, by a throw.
+   */
+  changeAddresses(
+    changes: readonly AddressChange[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly AddressFailure[]>;
   /** Of the family, or of both. */
   addresses(family?: IpFamily): readonly InterfaceAddress[];
   routes(family?: IpFamily): readonly Route[];

@@ -9,10 +9,19 @@ import { cidrOf, formatIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { readAttributes, readString, readU32 } from "../netlink/attributes.ts";
 import type { NetlinkMessage } from "../netlink/messages.ts";
-import type { AddressScope, InterfaceAddress, Link, Route } from "./links.ts";
+import type { MessageWriter } from "../netlink/writer.ts";
+import type { AddressChange, AddressScope, InterfaceAddress, Link, Route } from "./links.ts";
 
-/** Message types that list things. */
-export const RouteMessage = { getLink: 18, getAddress: 22, getRoute: 26 } as const;
+/** Message types. */
+export const RouteMessage = {
+  newLink: 16,
+  deleteLink: 17,
+  getLink: 18,
+  newAddress: 20,
+  deleteAddress: 21,
+  getAddress: 22,
+  getRoute: 26,
+} as const;
 /** Multicast groups of address changes. */
 export const AddressGroup: Readonly<Record<IpFamily, number>> = { IPv4: 5, IPv6: 9 };
 
@@ -23,13 +32,43 @@ const IFADDR_BYTES = 8;
 const ROUTE_BYTES = 12;
 const IFF_UP = 1;
 const LinkAttribute = { name: 3, linkInfo: 18, infoKind: 1 } as const;
-const AddressAttribute = { address: 1, local: 2 } as const;
+/** Attributes of an address. */
+export const AddressAttribute = { address: 1, local: 2 } as const;
 const RouteAttribute = { destination: 1, linkIndex: 4, gateway: 5, table: 15 } as const;
 const RTM_F_CLONED = 0x200;
 
 /** The header for listing links. */
 export function linkHeader(): Uint8Array {
   return new Uint8Array(IFINFO_BYTES);
+}
+
+/** The header for deleting the link with this index. */
+export function linkIndexHeader(index: number): Uint8Array {
+  const header = linkHeader();
+  new DataView(header.buffer).setInt32(4, index, true);
+  return header;
+}
+
+/** The attributes of a new link of some kind. */
+export function writeNewLink(
+  writer: MessageWriter,
+  { kind, name }: { readonly name: string; readonly kind: string },
+): void {
+  writer.string(LinkAttribute.name, name);
+  const info = writer.beginNested(LinkAttribute.linkInfo);
+  writer.string(LinkAttribute.infoKind, kind);
+  writer.endNested(info);
+}
+
+/** The header for adding or deleting an address of so many bytes. Its scope follows from the address. */
+export function addressChangeHeader(
+  { linkIndex, prefixLength }: AddressChange,
+  bytes: number,
+): Uint8Array {
+  const header = addressHeader(bytes === 4 ? "IPv4" : "IPv6");
+  header[1] = prefixLength;
+  new DataView(header.buffer).setUint32(4, linkIndex, true);
+  return header;
 }
 
 /** The header for listing addresses of a family, or of all. */

@@ -1,18 +1,31 @@
 /** Interfaces over rtnetlink. Each list opens a socket of its own: lists are rare. */
 import type { IpFamily } from "../../base/ip_family.ts";
-import { dump, type NetlinkRequest } from "../netlink/request.ts";
-import type { NetlinkMessage } from "../netlink/messages.ts";
+import { Errno } from "../errno.ts";
+import { KernelModuleError } from "../modules.ts";
+import { hasErrno, NetlinkError } from "../netlink/errors.ts";
+import { MessageFlag, type NetlinkMessage } from "../netlink/messages.ts";
+import { dump, type NetlinkRequest, transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import { watchAddresses } from "./address_watch.ts";
-import type { InterfaceAddress, Link, Links, Route } from "./links.ts";
+import { changeAddresses } from "./change_addresses.ts";
+import type {
+  AddressChange,
+  AddressFailure,
+  InterfaceAddress,
+  Link,
+  Links,
+  Route,
+} from "./links.ts";
 import {
   addressHeader,
   linkHeader,
+  linkIndexHeader,
   readAddress,
   readLink,
   readRoute,
   routeHeader,
   RouteMessage,
+  writeNewLink,
 } from "./messages.ts";
 
 /** The real interfaces. */
@@ -20,6 +33,60 @@ export class NetlinkLinks implements Links {
   links(): readonly Link[] {
     const request = { op: "list links", type: RouteMessage.getLink, family: linkHeader() };
     return list(request, readLink).sort((a, b) => a.index - b.index);
+  }
+
+  find(name: string): Link | undefined {
+    return this.links().find((link) => link.name === name);
+  }
+
+  ensureDummy(name: string): Link {
+    const found = this.find(name);
+    if (found) return found;
+    const op = `create interface "${name}"`;
+    try {
+      using socket = new NetlinkSocket({ protocol: NetlinkProtocol.route });
+      transact(socket, {
+        op,
+        type: RouteMessage.newLink,
+        flags: MessageFlag.create | MessageFlag.exclusive,
+        family: linkHeader(),
+        attributes: (writer) => writeNewLink(writer, { name, kind: "dummy" }),
+      });
+    } catch (error) {
+      // The kernel loads the module by itself, or has none.
+      if (hasErrno(error, Errno.EOPNOTSUPP)) {
+        throw new KernelModuleError(op, { module: "dummy", cause: error });
+      }
+      // Somebody else was faster.
+      if (!hasErrno(error, Errno.EEXIST)) throw error;
+    }
+    const made = this.find(name);
+    if (!made) throw new NetlinkError({ op, errno: Errno.ENODEV });
+    return made;
+  }
+
+  remove(name: string): boolean {
+    const found = this.find(name);
+    if (!found) return false;
+    try {
+      using socket = new NetlinkSocket({ protocol: NetlinkProtocol.route });
+      transact(socket, {
+        op: `delete interface "${name}"`,
+        type: RouteMessage.deleteLink,
+        family: linkIndexHeader(found.index),
+      });
+      return true;
+    } catch (error) {
+      if (hasErrno(error, Errno.ENODEV)) return false;
+      throw error;
+    }
+  }
+
+  changeAddresses(
+    changes: readonly AddressChange[],
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<readonly AddressFailure[]> {
+    return changeAddresses(changes, signal);
   }
 
   addresses(family?: IpFamily): readonly InterfaceAddress[] {

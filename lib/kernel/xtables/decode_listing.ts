@@ -6,6 +6,7 @@ import { decodeRule } from "./decode_rule.ts";
 import { jumpOfExpressions } from "./expression_parts.ts";
 import { listedRule } from "./parse.ts";
 import { xtTables } from "./rules.ts";
+import type { XtSets } from "./sets.ts";
 import type { XtChain, XtListedRule } from "./xtables.ts";
 
 /** A rule with the number by which the kernel knows it. */
@@ -32,14 +33,18 @@ export function decodeChain(payload: Uint8Array): XtChain | undefined {
 }
 
 /** The rule of a listing or of an echo. */
-export function decodeListedRule(payload: Uint8Array, family: IpFamily): XtHandledRule {
+export function decodeListedRule(
+  payload: Uint8Array,
+  family: IpFamily,
+  options: { readonly sets: XtSets },
+): XtHandledRule {
   let handle = 0n;
   let expressions: Uint8Array = new Uint8Array();
   forEachAttribute(attributesOf(payload), (type, value) => {
     if (type === RuleAttr.handle) handle = readU64be(value);
     else if (type === RuleAttr.expressions) expressions = value;
   });
-  const rule = decodeRule(expressions, family);
+  const rule = decodeRule(expressions, family, options);
   if (rule) return { ...listedRule(rule, family), handle };
   const jump = jumpOfExpressions(expressions);
   return { key: `? rule ${handle}`, handle, ...(jump !== undefined && { jump }) };

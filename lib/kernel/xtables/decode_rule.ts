@@ -8,7 +8,7 @@ import type { IpFamily } from "../../base/ip_family.ts";
 import { forEachAttribute } from "../netlink/attributes.ts";
 import { PayloadBase } from "../nf_tables/expression_wire.ts";
 import { ListAttr } from "../nf_tables/wire.ts";
-import { CmpOp, DESTINATION_PORT, MetaKey, xtProtocolNumbers } from "./encode_rule.ts";
+import { CmpOp, DESTINATION_PORT, MetaKey } from "./encode_rule.ts";
 import {
   comparisonOf,
   type Loaded,
@@ -20,14 +20,19 @@ import {
   verdictOf,
 } from "./expression_parts.ts";
 import { type XtFamilyFacts, xtFamilyFacts } from "./family.ts";
-import type { XtMatch, XtProtocol, XtRule, XtTarget } from "./rules.ts";
+import { protocolOfNumber, type XtMatch, type XtRule, type XtTarget } from "./rules.ts";
+import { noSets, type XtSets } from "./sets.ts";
 import { readMatch, readTarget } from "./structures.ts";
 
 const decoder = new TextDecoder();
 
 /** The rule that the expression list says; undefined for one that our language cannot say. */
-export function decodeRule(list: Uint8Array, family: IpFamily): XtRule | undefined {
-  const reader = new ExpressionReader(family);
+export function decodeRule(
+  list: Uint8Array,
+  family: IpFamily,
+  { sets }: { readonly sets: XtSets } = { sets: noSets },
+): XtRule | undefined {
+  const reader = new ExpressionReader(family, sets);
   let isSaid = true;
   forEachAttribute(list, (type, value) => {
     if (isSaid && type === ListAttr.element) isSaid = reader.add(value);
@@ -41,14 +46,16 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 class ExpressionReader {
   readonly #family: IpFamily;
   readonly #facts: XtFamilyFacts;
+  readonly #sets: XtSets;
   readonly #matches: XtMatch[] = [];
   readonly #rule: Mutable<XtRule> = { matches: this.#matches };
   /** Where among the matches native ports stand: their protocol may come later. */
   #ports: { readonly at: number; readonly destination: number } | undefined;
   #loaded: Loaded | undefined;
 
-  constructor(family: IpFamily) {
+  constructor(family: IpFamily, sets: XtSets) {
     this.#family = family;
+    this.#sets = sets;
     this.#facts = xtFamilyFacts(family);
   }
 
@@ -67,7 +74,9 @@ class ExpressionReader {
       case "cmp":
         return this.#compare(data);
       case "match": {
-        const match = this.#loaded ? undefined : readMatch(structureOf(data), this.#family);
+        const match = this.#loaded
+          ? undefined
+          : readMatch(structureOf(data), this.#family, { sets: this.#sets });
         if (match) this.#matches.push(match);
         return match !== undefined;
       }
@@ -168,7 +177,7 @@ class ExpressionReader {
   }
 
   #setProtocol(value: Uint8Array): boolean {
-    const protocol = value.length === 1 ? protocolOf(value[0]) : undefined;
+    const protocol = value.length === 1 ? protocolOfNumber(value[0]) : undefined;
     if (!protocol || this.#rule.protocol) return false;
     this.#rule.protocol = protocol;
     return true;
@@ -178,19 +187,6 @@ class ExpressionReader {
     if (this.#loaded || !target) return false;
     this.#rule.target = target;
     return true;
-  }
-}
-
-function protocolOf(number: number): XtProtocol | undefined {
-  switch (number) {
-    case xtProtocolNumbers.tcp:
-      return "tcp";
-    case xtProtocolNumbers.udp:
-      return "udp";
-    case xtProtocolNumbers.sctp:
-      return "sctp";
-    default:
-      return undefined;
   }
 }
 

@@ -13,9 +13,16 @@ import {
   RuleAttr,
   TableAttr,
 } from "../nf_tables/wire.ts";
-import { writeExpressions, xtProtocolNumbers } from "./encode_rule.ts";
+import { writeExpressions } from "./encode_rule.ts";
 import { xtFamilyFacts } from "./family.ts";
-import { builtInChains, type XtChange, type XtRule, type XtTable } from "./rules.ts";
+import {
+  builtInChains,
+  type XtChange,
+  xtProtocolNumbers,
+  type XtRule,
+  type XtTable,
+} from "./rules.ts";
+import type { XtSets } from "./sets.ts";
 
 /** Bytes of a usual rule: its comment is most of it. */
 const TYPICAL_RULE = 640;
@@ -40,6 +47,8 @@ export interface EncodeOptions {
   readonly handleOf: (change: number) => bigint;
   /** Whether the kernel shall tell the handle of the rule that this change adds. */
   readonly wantsEcho: (change: number) => boolean;
+  /** Those that rules may look into. */
+  readonly sets: XtSets;
 }
 
 /** The batch. Throws `TypeError` for a rule that cannot be said. */
@@ -127,7 +136,8 @@ class ChangeEncoder {
     writer.string(RuleAttr.table, table);
     writer.string(RuleAttr.chain, chain);
     const list = writer.beginNested(RuleAttr.expressions);
-    writeExpressions(writer, { rule, family: this.#options.family });
+    const { family, sets } = this.#options;
+    writeExpressions(writer, { rule, family, sets });
     writer.endNested(list);
     if (rule.protocol) {
       // Structures that belong to a protocol are refused without it.

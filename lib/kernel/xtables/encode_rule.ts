@@ -19,8 +19,17 @@ import {
 } from "../nf_tables/expression_wire.ts";
 import { DataAttr, ListAttr, VerdictAttr, VerdictCode } from "../nf_tables/wire.ts";
 import { type XtFamilyFacts, xtFamilyFacts } from "./family.ts";
-import type { XtAddress, XtInterface, XtMatch, XtProtocol, XtRule, XtTarget } from "./rules.ts";
-import { matchStructure, targetStructure, type XtStructure } from "./structures.ts";
+import {
+  type XtAddress,
+  type XtInterface,
+  type XtMatch,
+  xtProtocolNumbers,
+  type XtRule,
+  type XtTarget,
+} from "./rules.ts";
+import { noSets, type XtSets } from "./sets.ts";
+import type { XtStructure } from "./structure.ts";
+import { matchStructure, targetStructure } from "./structures.ts";
 
 /** The register that every test uses. */
 const REGISTER = 1;
@@ -30,17 +39,18 @@ export const MetaKey = { mark: 3, iifname: 6, oifname: 7, l4proto: 16 } as const
 export const DESTINATION_PORT = 2;
 const encoder = new TextEncoder();
 
-/** Numbers of the protocols with ports. */
-export const xtProtocolNumbers: Readonly<Record<XtProtocol, number>> = {
-  tcp: 6,
-  udp: 17,
-  sctp: 132,
-};
+/** What `writeExpressions` writes. */
+export interface WriteExpressionsOptions {
+  readonly rule: XtRule;
+  readonly family: IpFamily;
+  /** Those that the rule may look into. */
+  readonly sets?: XtSets;
+}
 
 /** Writes the members of the expression list. Throws `TypeError` for what no rule can say. */
 export function writeExpressions(
   writer: MessageWriter,
-  { family, rule }: { readonly rule: XtRule; readonly family: IpFamily },
+  { family, rule, sets = noSets }: WriteExpressionsOptions,
 ): void {
   const facts = xtFamilyFacts(family);
   if (rule.inInterface) writeInterface(writer, MetaKey.iifname, rule.inInterface);
@@ -53,7 +63,7 @@ export function writeExpressions(
   if (rule.destination) {
     writeAddress(writer, rule.destination, { facts, offset: facts.destinationOffset });
   }
-  for (const match of rule.matches) writeMatch(writer, match);
+  for (const match of rule.matches) writeMatch(writer, match, sets);
   expression(writer, "counter", () => {
     writer.u64be(CounterAttr.bytes, 0n);
     writer.u64be(CounterAttr.packets, 0n);
@@ -94,8 +104,8 @@ function maskByte(bits: number): number {
   return bits >= 8 ? 0xff : bits <= 0 ? 0 : (0xff00 >> bits) & 0xff;
 }
 
-function writeMatch(writer: MessageWriter, match: XtMatch): void {
-  const structure = matchStructure(match);
+function writeMatch(writer: MessageWriter, match: XtMatch, sets: XtSets): void {
+  const structure = matchStructure(match, sets);
   if (structure) return writeStructure(writer, "match", structure);
   if (match.kind === "ports") {
     const port = match.destination ?? 0;

@@ -12,7 +12,7 @@ import {
 } from "../nf_tables/expression_wire.ts";
 import { DataAttr, VerdictAttr, VerdictCode } from "../nf_tables/wire.ts";
 import type { XtTarget } from "./rules.ts";
-import type { XtStructure } from "./structures.ts";
+import type { XtStructure } from "./structure.ts";
 
 const empty: Uint8Array = new Uint8Array();
 

@@ -33,11 +33,14 @@ export interface FakeXtablesOptions {
   readonly backend?: XtBackend;
   /** Whether a named counter exists; by default none does. */
   readonly hasCounter?: (name: string) => boolean;
+  /** Whether a set exists; by default none does. */
+  readonly hasSet?: (name: string) => boolean;
 }
 
 export class FakeXtables implements Xtables {
   readonly backend: XtBackend;
   readonly #hasCounter: (name: string) => boolean;
+  readonly #hasSet: (name: string) => boolean;
   readonly #commits: FakeXtCommit[] = [];
   #tables = new Map<string, FakeTable>();
   #generation = 1;
@@ -45,9 +48,10 @@ export class FakeXtables implements Xtables {
   #fault: FakeXtFault = () => undefined;
   #nextCommit: FakeRefusal | undefined;
 
-  constructor({ backend = "nft", hasCounter = () => false }: FakeXtablesOptions = {}) {
-    this.backend = backend;
-    this.#hasCounter = hasCounter;
+  constructor(options: FakeXtablesOptions = {}) {
+    this.backend = options.backend ?? "nft";
+    this.#hasCounter = options.hasCounter ?? (() => false);
+    this.#hasSet = options.hasSet ?? (() => false);
   }
 
   /** What was committed, oldest first. */
@@ -69,6 +73,17 @@ export class FakeXtables implements Xtables {
   edit(family: IpFamily, changes: readonly XtChange[]): void {
     this.#apply(family, changes);
     this.#generation++;
+  }
+
+  /** How many rules look into this set. */
+  countRulesWithSet(name: string): number {
+    let count = 0;
+    for (const table of this.#tables.values()) {
+      for (const { matches } of table.allRules()) {
+        count += matches.filter((match) => match.kind === "set" && match.name === name).length;
+      }
+    }
+    return count;
   }
 
   stamp(): Promise<XtStamp> {
@@ -143,6 +158,7 @@ export class FakeXtables implements Xtables {
       table,
       nextHandle: () => ++this.#lastHandle,
       hasCounter: this.#hasCounter,
+      hasSet: this.#hasSet,
     });
   }
 }

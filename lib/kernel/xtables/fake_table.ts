@@ -22,6 +22,7 @@ export interface FakeTableOptions {
   readonly table: XtTable;
   readonly nextHandle: () => number;
   readonly hasCounter: (name: string) => boolean;
+  readonly hasSet: (name: string) => boolean;
 }
 
 export class FakeTable {
@@ -51,6 +52,11 @@ export class FakeTable {
       const use = rules.length + (uses.get(name) ?? 0);
       yield { name, isBuiltIn, fingerprint: `${handle}/${use}` };
     }
+  }
+
+  /** Those of every chain. */
+  allRules(): readonly XtRule[] {
+    return [...this.#chains.values()].flatMap(({ rules }) => rules);
   }
 
   /** Undefined: no such chain. */
@@ -135,6 +141,10 @@ export class FakeTable {
         return notFound(`No counter "${match.name}"`);
       }
     }
+    const set = rule.matches.find((match) =>
+      match.kind === "set" && !this.#options.hasSet(match.name)
+    );
+    if (set && "name" in set) return notFound(`No set "${set.name}"`);
     const { table } = this.#options;
     const { target } = rule;
     const isNat = target?.kind === "dnat" || target?.kind === "masquerade";

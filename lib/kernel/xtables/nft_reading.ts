@@ -10,6 +10,7 @@ import { decodeChain, decodeListedRule, type XtHandledRule } from "./decode_list
 import { differing } from "./differing.ts";
 import { xtFamilyFacts } from "./family.ts";
 import { toolOf, type XtPlace, type XtRule, type XtTable } from "./rules.ts";
+import type { XtSets } from "./sets.ts";
 import type { XtChain, XtReading } from "./xtables.ts";
 
 /** Chains whose rules are read in one go: about a quarter of a megabyte. */
@@ -20,6 +21,8 @@ export interface NftReadingOptions {
   readonly transport: NfTransport;
   readonly family: IpFamily;
   readonly tables: readonly XtTable[];
+  /** Those that rules may look into. */
+  readonly sets: XtSets;
   /** Is told the rules of each chain for whose rules somebody asked. */
   readonly learn: (place: XtPlace, rules: readonly XtHandledRule[]) => void;
 }
@@ -86,7 +89,7 @@ export class NftReading implements XtReading {
 
 /** The rules of each chain; a chain that is not there looks like an empty one. */
 export async function* readRules(
-  { family, transport }: Pick<NftReadingOptions, "family" | "transport">,
+  { family, sets, transport }: Pick<NftReadingOptions, "family" | "sets" | "transport">,
   table: XtTable,
   chains: readonly string[],
 ): AsyncGenerator<readonly [chain: string, rules: readonly XtHandledRule[]]> {
@@ -114,7 +117,7 @@ export async function* readRules(
     const groups = await answers;
     if (at + CHAINS_PER_SLICE < chains.length) next = ask(at + CHAINS_PER_SLICE);
     for (const [index, group] of groups.entries()) {
-      yield [names[index], group.map((payload) => decodeListedRule(payload, family))];
+      yield [names[index], group.map((payload) => decodeListedRule(payload, family, { sets }))];
     }
   }
 }

@@ -10,8 +10,16 @@ import { NftReading, type NftReadingOptions, readRules } from "./nft_reading.ts"
 import { refusedChanges } from "./nft_refusals.ts";
 import { RuleHandles } from "./rule_handles.ts";
 import { toolOf, type XtChange, type XtPlace, type XtTable } from "./rules.ts";
+import { noSets, rememberSets, type XtSets } from "./sets.ts";
 import { ruleText } from "./text.ts";
-import type { Xtables, XtCommitOptions, XtReading, XtReceipt, XtStamp } from "./xtables.ts";
+import type {
+  Xtables,
+  XtCommitOptions,
+  XtFailure,
+  XtReading,
+  XtReceipt,
+  XtStamp,
+} from "./xtables.ts";
 
 /** More rules than this at once are not worth their echoes: their chain is read when that is needed. */
 const MAX_ECHOES = 1_000;
@@ -19,14 +27,16 @@ const MAX_ECHOES = 1_000;
 export class NftXtables implements Xtables {
   readonly backend = "nft";
   readonly #transport: NfTransport;
+  readonly #sets: XtSets;
   readonly #handles: Readonly<Record<IpFamily, RuleHandles>> = {
     IPv4: new RuleHandles(),
     IPv6: new RuleHandles(),
   };
 
-  /** The transport may have other users. */
-  constructor(transport: NfTransport) {
+  /** The transport may have other users; rules may look into the sets. */
+  constructor(transport: NfTransport, sets: XtSets = noSets) {
     this.#transport = transport;
+    this.#sets = sets;
   }
 
   async stamp(): Promise<XtStamp> {
@@ -36,7 +46,8 @@ export class NftXtables implements Xtables {
   async read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
     const learn: NftReadingOptions["learn"] = (place, rules) =>
       this.#handles[family].learn(place, rules);
-    return await NftReading.open({ transport: this.#transport, family, tables, learn });
+    const sets = rememberSets(this.#sets);
+    return await NftReading.open({ transport: this.#transport, family, tables, sets, learn });
   }
 
   async commit(
@@ -46,6 +57,8 @@ export class NftXtables implements Xtables {
   ): Promise<XtReceipt | undefined> {
     signal?.throwIfAborted();
     if (changes.length === 0) return undefined;
+    const sets = rememberSets(this.#sets);
+    this.#expectSets(family, changes, sets);
     const handles = await this.#handlesFor(family, changes);
     signal?.throwIfAborted();
     const echoed = this.#echoed(family, changes);
@@ -53,6 +66,7 @@ export class NftXtables implements Xtables {
       family,
       handleOf: (change) => handles.get(change) ?? 0n,
       wantsEcho: (change) => echoed.has(change),
+      sets,
     });
     this.#forgetChanged(family, changes, echoed);
     try {
@@ -71,6 +85,19 @@ export class NftXtables implements Xtables {
       }
       throw refusedChanges(error, { changes, family });
     }
+  }
+
+  /** A rule is written with the numbers of its sets, so one that is not there is refused here. */
+  #expectSets(family: IpFamily, changes: readonly XtChange[], sets: XtSets): void {
+    const failures = changes.flatMap((change, index): readonly XtFailure[] => {
+      if (change.kind !== "append-rule" && change.kind !== "insert-rule") return [];
+      const missing = change.rule.matches.find((match) =>
+        match.kind === "set" && sets.indexOf(match.name) === undefined
+      );
+      if (missing?.kind !== "set") return [];
+      return [{ change: index, refusal: "not-found", message: `no set "${missing.name}"` }];
+    });
+    if (failures.length > 0) throw new XtablesError({ family, changes, failures });
   }
 
   /** The handle for each change that deletes a rule; a rule that is not there is refused here. */
@@ -99,7 +126,7 @@ export class NftXtables implements Xtables {
   }
 
   async #learnChain(family: IpFamily, place: XtPlace): Promise<void> {
-    const options = { family, transport: this.#transport };
+    const options = { family, transport: this.#transport, sets: rememberSets(this.#sets) };
     for await (const [, rules] of readRules(options, place.table, [place.chain])) {
       this.#handles[family].learn(place, rules);
     }
@@ -127,10 +154,12 @@ export class NftXtables implements Xtables {
   }
 
   #learn(family: IpFamily, changes: readonly XtChange[], { echoes }: Committed): void {
+    const sets = rememberSets(this.#sets);
     for (const { operation, payload, type } of echoes) {
       const change = changes[operation];
       if (type !== Msg.newRule || change?.kind !== "insert-rule") continue;
-      this.#handles[family].inserted(change, decodeListedRule(payload, family));
+      const listed = decodeListedRule(payload, family, { sets });
+      this.#handles[family].inserted(change, listed);
     }
   }
 }

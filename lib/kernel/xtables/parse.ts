@@ -2,16 +2,19 @@
  * Rules as `iptables-save` prints them, as values. A rule that uses more than our language gives no value, and
  * keeps its text as its key, so that nothing that somebody else wrote can be taken for ours.
  */
-import { parseCidr } from "../../base/ip.ts";
+import { ipFamilyOf, parseCidr } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import {
   CHANCES,
   jumpOf,
+  MAX_SIDES,
+  protocolOfNumber,
   type XtAddress,
   type XtInterface,
   type XtMatch,
   type XtProtocol,
   type XtRule,
+  type XtSide,
   xtStates,
   type XtTarget,
 } from "./rules.ts";
@@ -135,6 +138,15 @@ class RuleReader {
         return this.#recent();
       case "nfacct":
         return this.#valueOf("--nfacct-name", (text) => ({ kind: "nfacct", name: text }));
+      case "set":
+        return this.#set();
+      case "physdev": {
+        const not = this.#take("!");
+        if (!this.#take("--physdev-is-in")) return undefined;
+        return { kind: "physdev-is-in", ...(not && { not }) };
+      }
+      case "ipvs":
+        return this.#ipvs();
       default:
         return undefined;
     }
@@ -185,6 +197,26 @@ class RuleReader {
     const isWhole = this.#take("--mask", wholeAddressMask(this.#family)) && this.#take("--rsource");
     if (name === undefined || !isWhole) return undefined;
     return isSet ? { kind: "recent-set", name } : { kind: "recent-check", name, seconds };
+  }
+
+  #set(): XtMatch | undefined {
+    const not = this.#take("!");
+    return this.#valueOf("--match-set", (name) => {
+      const sides = this.#next()?.split(",") ?? [];
+      if (!sides.every(isSide) || sides.length > MAX_SIDES) return undefined;
+      return { kind: "set", name, sides, ...(not && { not }) };
+    });
+  }
+
+  #ipvs(): XtMatch | undefined {
+    return this.#valueOf("--vproto", (number) => {
+      const protocol = protocolOfNumber(Number(number));
+      const address = this.#take("--vaddr") ? this.#next() : undefined;
+      const port = this.#take("--vport") ? portOf(this.#next()) : undefined;
+      const isOurs = ipFamilyOf(address ?? "") === this.#family;
+      if (!protocol || address === undefined || port === undefined || !isOurs) return undefined;
+      return { kind: "ipvs", protocol, address, port };
+    });
   }
 
   #target(): XtTarget | undefined {
@@ -255,6 +287,10 @@ class RuleReader {
 
 function protocolOf(word: string | undefined): XtProtocol | undefined {
   return word === "tcp" || word === "udp" || word === "sctp" ? word : undefined;
+}
+
+function isSide(word: string): word is XtSide {
+  return word === "src" || word === "dst";
 }
 
 function portOf(word: string | undefined): number | undefined {

@@ -14,6 +14,20 @@ export const xtTables: readonly XtTable[] = ["raw", "mangle", "nat", "filter", "
 /** Protocols that have ports here. */
 export type XtProtocol = "tcp" | "udp" | "sctp";
 
+const xtProtocols: readonly XtProtocol[] = ["tcp", "udp", "sctp"];
+
+/** Their numbers. */
+export const xtProtocolNumbers: Readonly<Record<XtProtocol, number>> = {
+  tcp: 6,
+  udp: 17,
+  sctp: 132,
+};
+
+/** The protocol of this number; undefined for one without ports here. */
+export function protocolOfNumber(number: number): XtProtocol | undefined {
+  return xtProtocols.find((protocol) => xtProtocolNumbers[protocol] === number);
+}
+
 /** `-s`, `-d`: canonical address with prefix length, masked. One that matches everything is left out. */
 export interface XtAddress {
   readonly cidr: string;
@@ -60,7 +74,29 @@ export type XtMatch =
   /** The source address was noted within these seconds; forgets the older ones. */
   | { readonly kind: "recent-check"; readonly name: string; readonly seconds: number }
   /** Counts into a named counter, which must exist. */
-  | { readonly kind: "nfacct"; readonly name: string };
+  | { readonly kind: "nfacct"; readonly name: string }
+  /** The packet is a member of a set, which must exist: each part of a member with the side it is taken from. */
+  | {
+    readonly kind: "set";
+    readonly name: string;
+    readonly sides: readonly XtSide[];
+    readonly not?: boolean;
+  }
+  /** The packet came in by a port of a bridge. */
+  | { readonly kind: "physdev-is-in"; readonly not?: boolean }
+  /** The packet belongs to a connection of this virtual server of IPVS. */
+  | {
+    readonly kind: "ipvs";
+    readonly protocol: XtProtocol;
+    readonly address: string;
+    readonly port: number;
+  };
+
+/** Members of the sets that rules look into have no more parts. */
+export const MAX_SIDES = 3;
+
+/** From where a part of a set's member is taken: the packet's source or its destination. */
+export type XtSide = "src" | "dst";
 
 /** What happens to a packet that passed all tests. */
 export type XtTarget =

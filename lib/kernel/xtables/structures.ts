@@ -8,14 +8,17 @@ import { assertNever } from "../../base/assert_never.ts";
 import { formatIp, parseIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { xtFamilyFacts } from "./family.ts";
+import {
+  ipvsStructure,
+  physdevStructure,
+  readIpvs,
+  readPhysdev,
+  readSet,
+  setStructure,
+} from "./ipvs_structures.ts";
 import { type XtMatch, type XtState, xtStates, type XtTarget } from "./rules.ts";
-
-/** A structure with the name and revision by which the kernel finds who reads it. */
-export interface XtStructure {
-  readonly name: string;
-  readonly revision: number;
-  readonly info: Uint8Array;
-}
+import { noSets, type XtSets } from "./sets.ts";
+import { makeStructure, type XtStructure } from "./structure.ts";
 
 /** Bits of `--ctstate`: IP_CT_* from bit 1 on, then SNAT, DNAT, UNTRACKED. */
 const stateBits: Readonly<Record<XtState, number>> = {
@@ -69,10 +72,13 @@ const COMMENT_BYTES = 256;
 const NFACCT_NAME_BYTES = 32;
 
 /** The structure of a test, or undefined for one that iptables writes as native expressions. */
-export function matchStructure(match: XtMatch): XtStructure | undefined {
+export function matchStructure(
+  match: XtMatch,
+  sets: XtSets = noSets,
+): XtStructure | undefined {
   switch (match.kind) {
     case "comment":
-      return make(
+      return makeStructure(
         { name: "comment", revision: 0, bytes: COMMENT_BYTES },
         (_, info) => setText(info, match.text),
       );
@@ -82,19 +88,19 @@ export function matchStructure(match: XtMatch): XtStructure | undefined {
     case "mark":
       return undefined;
     case "conntrack":
-      return make({ name: "conntrack", revision: 3, bytes: Conntrack.bytes }, (view) => {
+      return makeStructure({ name: "conntrack", revision: 3, bytes: Conntrack.bytes }, (view) => {
         const mask = match.states.reduce((bits, state) => bits | stateBits[state], 0);
         view.setUint16(Conntrack.matchFlags, CONNTRACK_STATE, true);
         view.setUint16(Conntrack.invertFlags, match.not ? CONNTRACK_STATE : 0, true);
         view.setUint16(Conntrack.stateMask, mask, true);
       });
     case "addrtype":
-      return make({ name: "addrtype", revision: 1, bytes: 8 }, (view) => {
+      return makeStructure({ name: "addrtype", revision: 1, bytes: 8 }, (view) => {
         view.setUint16(0, match.source ? LOCAL : 0, true);
         view.setUint16(2, match.destination ? LOCAL : 0, true);
       });
     case "statistic":
-      return make({ name: "statistic", revision: 0, bytes: Statistic.bytes }, (view) => {
+      return makeStructure({ name: "statistic", revision: 0, bytes: Statistic.bytes }, (view) => {
         view.setUint32(Statistic.probability, match.chance, true);
         // The kernel looks at the first one alone; iptables has written both for ever.
         view.setUint32(Statistic.repeated, match.chance, true);
@@ -104,10 +110,19 @@ export function matchStructure(match: XtMatch): XtStructure | undefined {
     case "recent-check":
       return recent(match.name, { set: RecentSet.check | RecentSet.reap, seconds: match.seconds });
     case "nfacct":
-      return make(
+      return makeStructure(
         { name: "nfacct", revision: 1, bytes: 40 },
         (_, info) => setText(info, match.name),
       );
+    case "set": {
+      const index = sets.indexOf(match.name);
+      if (index === undefined) throw new TypeError(`Cannot encode rule: no set "${match.name}"`);
+      return setStructure(match, index);
+    }
+    case "physdev-is-in":
+      return physdevStructure(match);
+    case "ipvs":
+      return ipvsStructure(match);
     default:
       return assertNever(match);
   }
@@ -117,7 +132,7 @@ export function matchStructure(match: XtMatch): XtStructure | undefined {
 export function targetStructure(target: XtTarget, family: IpFamily): XtStructure | undefined {
   switch (target.kind) {
     case "dnat":
-      return make({ name: "DNAT", revision: 2, bytes: Range2.bytes }, (view, info) => {
+      return makeStructure({ name: "DNAT", revision: 2, bytes: Range2.bytes }, (view, info) => {
         const address = parseIp(target.address) ?? new Uint8Array();
         view.setUint32(Range2.flags, RANGE_ADDRESS_AND_PORT, true);
         info.set(address, Range2.first);
@@ -128,12 +143,12 @@ export function targetStructure(target: XtTarget, family: IpFamily): XtStructure
     case "masquerade":
       return masquerade(target.randomFully, family);
     case "set-xmark":
-      return make({ name: "MARK", revision: 2, bytes: 8 }, (view) => {
+      return makeStructure({ name: "MARK", revision: 2, bytes: 8 }, (view) => {
         view.setUint32(0, target.value, true);
         view.setUint32(4, target.mask, true);
       });
     case "reject":
-      return make({ name: "REJECT", revision: 0, bytes: 8 }, (view) => {
+      return makeStructure({ name: "REJECT", revision: 0, bytes: 8 }, (view) => {
         view.setUint32(0, xtFamilyFacts(family).portUnreachable, true);
       });
     case "accept":
@@ -159,6 +174,8 @@ const sizes: Readonly<Record<string, number>> = {
   "recent 1": 228,
   "nfacct 0": NFACCT_NAME_BYTES,
   "nfacct 1": NFACCT_NAME_BYTES,
+  "physdev 0": 66,
+  "ipvs 0": 40,
   "DNAT 2": 42,
   "MASQUERADE 0": 20,
   "MARK 2": 8,
@@ -170,7 +187,11 @@ function isWhole({ info, name, revision }: XtStructure): boolean {
 }
 
 /** What the structure of a match means; undefined for what our language cannot say. */
-export function readMatch(structure: XtStructure, family: IpFamily): XtMatch | undefined {
+export function readMatch(
+  structure: XtStructure,
+  family: IpFamily,
+  { sets }: { readonly sets: XtSets } = { sets: noSets },
+): XtMatch | undefined {
   const { info, name, revision } = structure;
   if (!isWhole(structure)) return undefined;
   const view = new DataView(info.buffer, info.byteOffset, info.length);
@@ -195,6 +216,12 @@ export function readMatch(structure: XtStructure, family: IpFamily): XtMatch | u
     case "nfacct 1":
     case "nfacct 0":
       return { kind: "nfacct", name: textOf(info.subarray(0, NFACCT_NAME_BYTES)) };
+    case "set 4":
+      return readSet(structure, sets);
+    case "physdev 0":
+      return readPhysdev(view);
+    case "ipvs 0":
+      return readIpvs(info, family);
     default:
       return undefined;
   }
@@ -225,21 +252,8 @@ export function readTarget(structure: XtStructure, family: IpFamily): XtTarget |
   }
 }
 
-function make(
-  { bytes, name, revision }: {
-    readonly name: string;
-    readonly revision: number;
-    readonly bytes: number;
-  },
-  fill: (view: DataView, info: Uint8Array) => void,
-): XtStructure {
-  const info = new Uint8Array(bytes);
-  fill(new DataView(info.buffer), info);
-  return { name, revision, info };
-}
-
 function barePorts(protocol: "tcp" | "udp"): XtStructure {
-  return make({ name: protocol, revision: 0, bytes: Ports.bytes }, (view) => {
+  return makeStructure({ name: protocol, revision: 0, bytes: Ports.bytes }, (view) => {
     view.setUint16(Ports.source + 2, 0xffff, true);
     view.setUint16(Ports.destination + 2, 0xffff, true);
   });
@@ -255,7 +269,7 @@ function readBarePorts(protocol: "tcp" | "udp", view: DataView): XtMatch | undef
 }
 
 function sctp(destination: number | undefined): XtStructure {
-  return make({ name: "sctp", revision: 0, bytes: Sctp.bytes }, (view) => {
+  return makeStructure({ name: "sctp", revision: 0, bytes: Sctp.bytes }, (view) => {
     for (let entry = 0; entry < 4; entry++) view.setUint8(Sctp.chunkFlags + entry * 3, 0xff);
     if (destination === undefined) return;
     view.setUint16(Sctp.destination, destination, true);
@@ -301,7 +315,7 @@ function recent(
   name: string,
   { seconds, set }: { readonly set: number; readonly seconds: number },
 ): XtStructure {
-  return make({ name: "recent", revision: 1, bytes: Recent.bytes }, (view, info) => {
+  return makeStructure({ name: "recent", revision: 1, bytes: Recent.bytes }, (view, info) => {
     view.setUint32(Recent.seconds, seconds, true);
     view.setUint8(Recent.set, set);
     setText(info.subarray(Recent.name), name);
@@ -329,12 +343,12 @@ function readRecent(info: Uint8Array, family: IpFamily): XtMatch | undefined {
 function masquerade(randomFully: boolean, family: IpFamily): XtStructure {
   const flags = randomFully ? RANGE_RANDOM_FULLY : 0;
   if (family === "IPv6") {
-    return make(
+    return makeStructure(
       { name: "MASQUERADE", revision: 0, bytes: 40 },
       (view) => view.setUint32(0, flags, true),
     );
   }
-  return make({ name: "MASQUERADE", revision: 0, bytes: 24 }, (view) => {
+  return makeStructure({ name: "MASQUERADE", revision: 0, bytes: 24 }, (view) => {
     view.setUint32(0, 1, true);
     view.setUint32(4, flags, true);
   });

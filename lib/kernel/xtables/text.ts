@@ -11,6 +11,7 @@ import {
   type XtChange,
   type XtInterface,
   type XtMatch,
+  xtProtocolNumbers,
   type XtRule,
   type XtTable,
   type XtTarget,
@@ -130,6 +131,13 @@ function matchText(match: XtMatch, family: IpFamily): string {
         recentText(match.name, family);
     case "nfacct":
       return `-m nfacct --nfacct-name ${quoted(match.name)}`;
+    case "set":
+      return `-m set${match.not ? " !" : ""} --match-set ${match.name} ${match.sides.join(",")}`;
+    case "physdev-is-in":
+      return `-m physdev${match.not ? " !" : ""} --physdev-is-in`;
+    case "ipvs":
+      return `-m ipvs --vproto ${xtProtocolNumbers[match.protocol]} --vaddr ${match.address} ` +
+        `--vport ${match.port}`;
     default:
       return assertNever(match);
   }

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../../lib/base/ip_family.ts";
 import type { XtChange } from "../../../lib/kernel/xtables/rules.ts";
 import { checkBehaviour } from "../../lib/kernel/xtables/behaviour.ts";
-import { sampleCounter } from "../../lib/kernel/xtables/sample_rules.ts";
 import { XtNamespace } from "./namespace.ts";
 import { sampleChains, sampleChanges, sampleText } from "../../lib/kernel/xtables/sample_chains.ts";
 
@@ -20,7 +19,7 @@ for (const family of ipFamilies) {
   Deno.test(`our changes are what the tool makes of the same text, ${family}`, async () => {
     await using ours = await XtNamespace.create();
     await using theirs = await XtNamespace.create();
-    for (const namespace of [theirs, ours]) namespace.addCounter(sampleCounter);
+    for (const namespace of [theirs, ours]) await namespace.addSampleObjects();
     await theirs.restore(sampleText(family), { family, backend: "legacy" });
     await ours.legacy().commit(family, sampleChanges(family));
     for (const table of ["nat", "filter"]) {
@@ -32,7 +31,7 @@ for (const family of ipFamilies) {
 
   Deno.test(`rules are read as what they say, ${family}`, async () => {
     await using namespace = await XtNamespace.create();
-    namespace.addCounter(sampleCounter);
+    await namespace.addSampleObjects();
     await namespace.restore(sampleText(family), { family, backend: "legacy" });
     const reading = await namespace.legacy().read(family, ["nat", "filter"]);
     for (const { chain, name, rule, table, text } of sampleChains(family)) {
@@ -101,7 +100,7 @@ Deno.test("tables are written one after the other: those before a refused one st
 for (const family of ipFamilies) {
   Deno.test(`chains are seen without a tool, ${family}`, async () => {
     await using namespace = await XtNamespace.create();
-    namespace.addCounter(sampleCounter);
+    await namespace.addSampleObjects();
     await namespace.restore(sampleText(family), { family, backend: "legacy" });
     const { chains } = await namespace.legacy().read(family, ["nat"]);
     const own = chains.filter(({ isBuiltIn }) => !isBuiltIn).map(({ name }) => name);

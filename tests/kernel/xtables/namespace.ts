@@ -1,5 +1,10 @@
 /** A network namespace of its own for each test of iptables' rules. */
 import type { IpFamily } from "../../../lib/base/ip_family.ts";
+import assert from "node:assert/strict";
+import { NetlinkIpset } from "../../../lib/kernel/ipset/netlink_ipset.ts";
+import { KernelFiles } from "../../../lib/kernel/kernel_files.ts";
+import { NftXtables } from "../../../lib/kernel/xtables/nft_xtables.ts";
+import { sampleCounter, sampleSet } from "../../lib/kernel/xtables/sample_rules.ts";
 import { type Commands, SystemCommands } from "../../../lib/kernel/commands.ts";
 import { inNetworkNamespace } from "../../../lib/kernel/netns.ts";
 import { NetlinkNfacct } from "../../../lib/kernel/nfacct/netlink_nfacct.ts";
@@ -60,6 +65,26 @@ export class XtNamespace implements AsyncDisposable {
   /** Makes a counter in here. */
   addCounter(name: string): void {
     inNetworkNamespace(`/run/netns/${this.name}`, () => new NetlinkNfacct().ensure(name));
+  }
+
+  /** Makes what sample rules name: a counter and a set. */
+  async addSampleObjects(): Promise<void> {
+    const adding: Promise<unknown>[] = [];
+    inNetworkNamespace(`/run/netns/${this.name}`, () => {
+      new NetlinkNfacct().ensure(sampleCounter);
+      adding.push(new NetlinkIpset(new KernelFiles()).commit([{ kind: "create", set: sampleSet }]));
+    });
+    assert.deepEqual(await adding[0], []);
+  }
+
+  /** nf_tables' rules of this namespace, with its sets. */
+  nft(transport: DirectTransport = this.transport()): NftXtables {
+    const path = `/run/netns/${this.name}`;
+    const ipset = new NetlinkIpset(new KernelFiles());
+    return new NftXtables(transport, {
+      indexOf: (name) => inNetworkNamespace(path, () => ipset.indexOf(name)),
+      nameOf: (index) => inNetworkNamespace(path, () => ipset.nameOf(index)),
+    });
   }
 
   /** Runs a program in here and returns what it printed. */

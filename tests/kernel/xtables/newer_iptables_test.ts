@@ -1,8 +1,6 @@
 /** Other software on a node has its own version of iptables: rules of a newer one are read, and it reads ours. */
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../../lib/base/ip_family.ts";
-import { NftXtables } from "../../../lib/kernel/xtables/nft_xtables.ts";
-import { sampleCounter } from "../../lib/kernel/xtables/sample_rules.ts";
 import { newerTool, versionOf } from "../rig/newer_tool.ts";
 import { expressionsOf } from "./expressions.ts";
 import { XtNamespace } from "./namespace.ts";
@@ -33,13 +31,13 @@ for (const family of ipFamilies) {
     fn: async () => {
       assert.ok(through, missing);
       await using namespace = await XtNamespace.create();
-      namespace.addCounter(sampleCounter);
+      await namespace.addSampleObjects();
       await namespace.restore(sampleText(family), { family, through });
       await using ours = await XtNamespace.create();
-      ours.addCounter(sampleCounter);
+      await ours.addSampleObjects();
       const [theirs, mine] = [namespace.transport(), ours.transport()];
-      await new NftXtables(mine).commit(family, sampleChanges(family));
-      const xtables = new NftXtables(theirs);
+      await ours.nft(mine).commit(family, sampleChanges(family));
+      const xtables = namespace.nft(theirs);
       let otherwise = 0;
       for (const { chain, name, rule, table, text } of sampleChains(family)) {
         const reading = await xtables.read(family, [table]);
@@ -68,9 +66,9 @@ for (const family of ipFamilies) {
       assert.ok(through, missing);
       await using ours = await XtNamespace.create();
       await using theirs = await XtNamespace.create();
-      for (const namespace of [theirs, ours]) namespace.addCounter(sampleCounter);
+      for (const namespace of [theirs, ours]) await namespace.addSampleObjects();
       await theirs.restore(sampleText(family), { family, through });
-      await new NftXtables(ours.transport()).commit(family, sampleChanges(family));
+      await ours.nft().commit(family, sampleChanges(family));
       for (const table of ["nat", "filter"]) {
         const saved = await ours.save({ family, table, through });
         assert.equal(saved, await theirs.save({ family, table, through }));

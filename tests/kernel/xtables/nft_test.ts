@@ -1,10 +1,8 @@
 /** The nft backend beside iptables-nft itself: each writes, each reads the other's. */
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../../lib/base/ip_family.ts";
-import { NftXtables } from "../../../lib/kernel/xtables/nft_xtables.ts";
 import type { XtChange } from "../../../lib/kernel/xtables/rules.ts";
 import { checkBehaviour } from "../../lib/kernel/xtables/behaviour.ts";
-import { sampleCounter } from "../../lib/kernel/xtables/sample_rules.ts";
 import { expressionsOf } from "./expressions.ts";
 import { XtNamespace } from "./namespace.ts";
 import { sampleChains, sampleChanges, sampleText } from "../../lib/kernel/xtables/sample_chains.ts";
@@ -12,7 +10,7 @@ import { sampleChains, sampleChanges, sampleText } from "../../lib/kernel/xtable
 Deno.test("the nft backend behaves as the fake", async (t) => {
   await checkBehaviour(t, async () => {
     const namespace = await XtNamespace.create();
-    const xtables = new NftXtables(namespace.transport());
+    const xtables = namespace.nft();
     return Object.assign(xtables, {
       [Symbol.asyncDispose]: () => namespace[Symbol.asyncDispose](),
     });
@@ -23,12 +21,12 @@ for (const family of ipFamilies) {
   Deno.test(`each rule is the expressions that iptables-nft makes of its text, ${family}`, async () => {
     await using theirs = await XtNamespace.create();
     await using ours = await XtNamespace.create();
-    for (const namespace of [theirs, ours]) namespace.addCounter(sampleCounter);
+    for (const namespace of [theirs, ours]) await namespace.addSampleObjects();
     // Whoever does not ask for a mask gets all its bytes, also those that IPv4 does not look at.
     const text = sampleText(family).replaceAll(/ --mask \S+ --rsource/g, "");
     await theirs.restore(text, { family });
     const mine = ours.transport();
-    await new NftXtables(mine).commit(family, sampleChanges(family));
+    await ours.nft(mine).commit(family, sampleChanges(family));
     const reference = theirs.transport();
     for (const { chain, name, table } of sampleChains(family)) {
       assert.deepEqual(
@@ -41,9 +39,9 @@ for (const family of ipFamilies) {
 
   Deno.test(`rules of iptables-nft are read as what they say, ${family}`, async () => {
     await using namespace = await XtNamespace.create();
-    namespace.addCounter(sampleCounter);
+    await namespace.addSampleObjects();
     await namespace.restore(sampleText(family), { family });
-    const xtables = new NftXtables(namespace.transport());
+    const xtables = namespace.nft();
     for (const { chain, name, rule, table, text } of sampleChains(family)) {
       const reading = await xtables.read(family, [table]);
       const listed = await reading.rules(table, [chain]);
@@ -58,9 +56,9 @@ for (const family of ipFamilies) {
   Deno.test(`iptables-nft saves our rules as its own, and takes them back, ${family}`, async () => {
     await using ours = await XtNamespace.create();
     await using theirs = await XtNamespace.create();
-    for (const namespace of [theirs, ours]) namespace.addCounter(sampleCounter);
+    for (const namespace of [theirs, ours]) await namespace.addSampleObjects();
     await theirs.restore(sampleText(family), { family });
-    await new NftXtables(ours.transport()).commit(family, sampleChanges(family));
+    await ours.nft().commit(family, sampleChanges(family));
     for (const table of ["nat", "filter"]) {
       const saved = await ours.save({ family, table });
       assert.equal(saved, await theirs.save({ family, table }));
@@ -70,7 +68,7 @@ for (const family of ipFamilies) {
 
   Deno.test(`both engines of iptables save the same text of our samples, ${family}`, async () => {
     await using namespace = await XtNamespace.create();
-    namespace.addCounter(sampleCounter);
+    await namespace.addSampleObjects();
     await namespace.restore(sampleText(family), { family });
     await namespace.restore(sampleText(family), { family, backend: "legacy" });
     for (const table of ["nat", "filter"]) {
@@ -86,7 +84,7 @@ for (const family of ipFamilies) {
     await using theirs = await XtNamespace.create();
     const tables = ["raw", "mangle", "nat", "filter", "security"] as const;
     const changes = tables.map((table): XtChange => ({ kind: "add-table", table }));
-    await new NftXtables(ours.transport()).commit(family, changes);
+    await ours.nft().commit(family, changes);
     for (const table of tables) {
       // A table's chains are made when something is added to them.
       const chains = await ours.save({ family, table });
@@ -107,14 +105,14 @@ for (const family of ipFamilies) {
 Deno.test("a policy that somebody set stays when the table is added again", async () => {
   await using namespace = await XtNamespace.create();
   await namespace.run(["iptables-nft", "-P", "FORWARD", "DROP"]);
-  const xtables = new NftXtables(namespace.transport());
+  const xtables = namespace.nft();
   await xtables.commit("IPv4", [{ kind: "add-table", table: "filter" }]);
   assert.match(await namespace.save({ family: "IPv4" }), /^:FORWARD DROP/m);
 });
 
 Deno.test("many chains are read in slices, and those that differ are found", async () => {
   await using namespace = await XtNamespace.create();
-  const xtables = new NftXtables(namespace.transport());
+  const xtables = namespace.nft();
   const chains = Array.from({ length: 1_234 }, (_, index) => `CHAIN-${index}`);
   const rule = { matches: [], target: { kind: "return" } } as const;
   await xtables.commit("IPv4", [
@@ -144,7 +142,7 @@ Deno.test("many chains are read in slices, and those that differ are found", asy
 Deno.test("rules are deleted by what they say, as often as they come and go", async () => {
   await using namespace = await XtNamespace.create();
   const transport = namespace.transport();
-  const xtables = new NftXtables(transport);
+  const xtables = namespace.nft(transport);
   const place = { table: "nat", chain: "OUTPUT" } as const;
   const rule = (text: string) => ({ matches: [{ kind: "comment", text }] }) as const;
   await xtables.commit("IPv4", [{ kind: "add-table", table: "nat" }]);
@@ -170,7 +168,7 @@ Deno.test("rules are deleted by what they say, as often as they come and go", as
 
 Deno.test("a rule that somebody else deleted is refused, not another one deleted", async () => {
   await using namespace = await XtNamespace.create();
-  const xtables = new NftXtables(namespace.transport());
+  const xtables = namespace.nft();
   const rule = { matches: [{ kind: "comment", text: "ours" }] } as const;
   const place = { table: "nat", chain: "OUTPUT" } as const;
   await xtables.commit("IPv4", [
@@ -190,7 +188,7 @@ Deno.test("a rule that somebody else deleted is refused, not another one deleted
 
 Deno.test("what a kernel lacks is named", async () => {
   await using namespace = await XtNamespace.create();
-  const xtables = new NftXtables(namespace.transport());
+  const xtables = namespace.nft();
   // No table but nat has this target: as good as a kernel without it.
   const rule = { matches: [], target: { kind: "masquerade", randomFully: true } } as const;
   const changes: readonly XtChange[] = [
@@ -205,7 +203,7 @@ Deno.test("what a kernel lacks is named", async () => {
 
 Deno.test("a stamp moves with every commit of anybody", async () => {
   await using namespace = await XtNamespace.create();
-  const xtables = new NftXtables(namespace.transport());
+  const xtables = namespace.nft();
   const first = await xtables.stamp();
   const receipt = await xtables.commit("IPv4", [{ kind: "add-table", table: "nat" }]);
   assert.deepEqual(receipt, { before: first, after: await xtables.stamp(), isOwn: true });

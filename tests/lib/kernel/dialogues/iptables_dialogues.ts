@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import { DirectTransport } from "../../../../lib/kernel/nf_tables/direct_transport.ts";
 import { NetlinkNfacct } from "../../../../lib/kernel/nfacct/netlink_nfacct.ts";
+import { NetlinkIpset } from "../../../../lib/kernel/ipset/netlink_ipset.ts";
+import { loadedIpset } from "./ipset_dialogues.ts";
 import { NftXtables } from "../../../../lib/kernel/xtables/nft_xtables.ts";
 import type { XtChange } from "../../../../lib/kernel/xtables/rules.ts";
 import { checkCase } from "../xtables/behaviour.ts";
 import { behaviourCases } from "../xtables/behaviour_cases.ts";
 import { sampleChains, sampleChanges } from "../xtables/sample_chains.ts";
-import { sampleCounter } from "../xtables/sample_rules.ts";
+import { sampleCounter, sampleSet } from "../xtables/sample_rules.ts";
 import type { Dialogue } from "./dialogue.ts";
 
 const behaviours: readonly Dialogue[] = behaviourCases.map((row) => ({
@@ -22,6 +24,7 @@ const samples: readonly Dialogue[] = ipFamilies.flatMap((family) => [
     hold: () =>
       withXtables(async (xtables) => {
         new NetlinkNfacct().ensure(sampleCounter);
+        await ipset.commit([{ kind: "create", set: sampleSet }]);
         await xtables.commit(family, sampleChanges(family));
         const reading = await xtables.read(family, ["nat", "filter"]);
         for (const { chain, name, rule, table, text } of sampleChains(family)) {
@@ -122,10 +125,12 @@ const others: readonly Dialogue[] = [
   },
 ];
 
+const ipset = new NetlinkIpset(loadedIpset);
+
 async function withXtables<T>(action: (xtables: NftXtables) => Promise<T>): Promise<T> {
   const transport = new DirectTransport();
   try {
-    return await action(new NftXtables(transport));
+    return await action(new NftXtables(transport, ipset));
   } finally {
     transport.close();
   }

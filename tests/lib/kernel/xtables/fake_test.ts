@@ -2,14 +2,17 @@ import assert from "node:assert/strict";
 import { FakeXtables } from "../../../../lib/kernel/xtables/fake.ts";
 import type { XtChange } from "../../../../lib/kernel/xtables/rules.ts";
 import { checkBehaviour } from "./behaviour.ts";
-import { sampleCounter, sampleRules, sampleTarget } from "./sample_rules.ts";
+import { sampleCounter, sampleRules, sampleSet, sampleTarget } from "./sample_rules.ts";
 
 Deno.test("the fake behaves as the kernel", async (t) => {
   await checkBehaviour(t, () => Promise.resolve(new FakeXtables()));
 });
 
 Deno.test("the fake takes every word of the language", async () => {
-  const fake = new FakeXtables({ hasCounter: (name) => name === sampleCounter });
+  const fake = new FakeXtables({
+    hasCounter: (name) => name === sampleCounter,
+    hasSet: (name) => name === sampleSet.name,
+  });
   const changes = sampleRules("IPv6").map(({ rule, table }): XtChange => ({
     kind: "append-rule",
     table,

@@ -3,10 +3,13 @@
  * are 1.8.9's, of both its backends; the kernel tests ask it again.
  */
 import type { IpFamily } from "../../../../lib/base/ip_family.ts";
+import type { IpsetDefinition } from "../../../../lib/kernel/ipset/ipset.ts";
+import type { XtSets } from "../../../../lib/kernel/xtables/sets.ts";
 import {
   chanceOf,
   type XtMatch,
   type XtRule,
+  type XtSide,
   type XtTable,
 } from "../../../../lib/kernel/xtables/rules.ts";
 
@@ -23,6 +26,19 @@ export const sampleTarget = "KUBE-MARK-MASQ";
 
 /** A counter that must exist. */
 export const sampleCounter = "localhost_nps_accepted_pkts";
+
+/** A set that must exist. */
+export const sampleSet = {
+  name: "KUBE-CLUSTER-IP",
+  type: "hash:ip,port",
+  family: "IPv4",
+} as const satisfies IpsetDefinition;
+
+/** As if the kernel held that set, and no other. */
+export const sampleSets: XtSets = {
+  indexOf: (name) => name === sampleSet.name ? 259 : undefined,
+  nameOf: (index) => index === 259 ? sampleSet.name : undefined,
+};
 
 /** Addresses and words that differ by family. */
 interface Words {
@@ -86,6 +102,24 @@ export function sampleRules(family: IpFamily): readonly SampleRule[] {
     ...interfaceSamples(nat),
     ...portSamples(word, nat),
     ...matchSamples(word, nat),
+    ...setSamples(nat),
+    nat(
+      "in by no port of a bridge",
+      {
+        matches: [
+          { kind: "physdev-is-in", not: true },
+          { kind: "addrtype", source: "LOCAL" },
+        ],
+        target: jump,
+      },
+      `-m physdev ! --physdev-is-in -m addrtype --src-type LOCAL ${to}`,
+    ),
+    nat(
+      "in by a port of a bridge",
+      { matches: [{ kind: "physdev-is-in" }], target: jump },
+      `-m physdev --physdev-is-in ${to}`,
+    ),
+    ...ipvsSamples(word, filter),
     nat(
       "a goto",
       { matches: [], target: { kind: "goto", chain: sampleTarget } },
@@ -280,6 +314,42 @@ function matchSamples(word: Words, nat: Sample): readonly SampleRule[] {
       `-p tcp -m tcp --dport 30080 -m nfacct --nfacct-name ${sampleCounter} ${to}`,
     ),
   ];
+}
+
+function setSamples(nat: Sample): readonly SampleRule[] {
+  const { name } = sampleSet;
+  const looks: readonly (readonly [readonly XtSide[], boolean])[] = [
+    [["dst", "dst"], false],
+    [["src", "dst"], false],
+    [["dst", "dst", "src"], false],
+    [["src", "src", "src"], true],
+    [["dst"], true],
+  ];
+  return looks.map(([sides, not]) =>
+    nat(
+      `${not ? "not " : ""}in a set by ${sides}`,
+      {
+        matches: [comment("a set"), { kind: "set", name, sides, ...(not && { not }) }],
+        target: jump,
+      },
+      `-m comment --comment "a set" -m set${not ? " !" : ""} --match-set ${name} ${sides} ${to}`,
+    )
+  );
+}
+
+/** Needs IPVS in the kernel. */
+function ipvsSamples(word: Words, filter: Sample): readonly SampleRule[] {
+  return ([["tcp", 6], ["udp", 17], ["sctp", 132]] as const).map(([protocol, number]) =>
+    filter(
+      `of a virtual server, ${protocol}`,
+      {
+        source: { cidr: word.vipRange },
+        matches: [{ kind: "ipvs", protocol, address: word.endpoint, port: 8080 }],
+        target: { kind: "drop" },
+      },
+      `-s ${word.vipRange} -m ipvs --vproto ${number} --vaddr ${word.endpoint} --vport 8080 -j DROP`,
+    )
+  );
 }
 
 function stateSamples(filter: Sample): readonly SampleRule[] {

@@ -37,7 +37,7 @@ Deno.test("parseRule() leaves what our language lacks unread, and knows where it
     ["-m conntrack --ctstate NEW --ctproto 6 -j X", "X"],
     ["-m addrtype --dst-type BROADCAST -j X", "X"],
     ["-m addrtype --dst-type LOCAL --limit-iface-in -j X", "X"],
-    ["-m set --match-set KUBE-CLUSTER-IP dst,dst -j X", "X"],
+    ["-m set --match-set KUBE-CLUSTER-IP dst,dst --return-nomatch -j X", "X"],
     ["-j REJECT --reject-with tcp-reset", "REJECT"],
     ["-j DNAT --to-destination 10.0.0.1", "DNAT"],
     ["-j DNAT --to-destination 10.0.0.1:80 --random", "DNAT"],

@@ -1,0 +1,229 @@
+/**
+ * Changes of sets, one after the other. Many members go in one message, which ends at the first that is
+ * refused: what stood before it stays, and the rest is sent again without it.
+ */
+import { turnOfTheEventLoop } from "../../base/event_loop.ts";
+import { Errno } from "../errno.ts";
+import { NetlinkError } from "../netlink/errors.ts";
+import { MessageFlag, MessageType, readAnswer, readMessages } from "../netlink/messages.ts";
+import { type NetlinkRequest, transact } from "../netlink/request.ts";
+import type { NetlinkSocket } from "../netlink/socket.ts";
+import { MessageWriter } from "../netlink/writer.ts";
+import {
+  describeIpsetChange,
+  IpsetErrno,
+  ipsetRefusalOf,
+  ipsetSentence,
+  kindOfInfo,
+  kindOfSet,
+  otherSetSentence,
+} from "./errors.ts";
+import type { IpsetChange, IpsetDefinition, IpsetFailure } from "./ipset.ts";
+import { type IpsetMember, parseMember } from "./member.ts";
+import {
+  MEMBER_BYTES,
+  readInfo,
+  readNewestRevision,
+  readRefusedLine,
+  setHeader,
+  writeMember,
+  writeName,
+  writeSet,
+  writeType,
+} from "./messages.ts";
+import { SetAttr, SetMessage } from "./wire.ts";
+
+/** The newest revision of each type whose meaning the program knows; older ones mean the same to it. */
+const knownRevisions: Readonly<Record<IpsetDefinition["type"], number>> = {
+  "bitmap:port": 3,
+  "hash:ip": 6,
+  "hash:ip,port": 7,
+  "hash:ip,port,ip": 6,
+  "hash:ip,port,net": 8,
+};
+
+/** A list of members has a length of 16 bits. */
+const MEMBERS_AT_ONCE = Math.floor(0xff00 / MEMBER_BYTES);
+
+type Failure = Omit<IpsetFailure, "change">;
+type Create = Extract<IpsetChange, { kind: "create" }>;
+type ChangeMembers = Extract<IpsetChange, { members: readonly string[] }>;
+
+/** Makes the changes; what was refused. */
+export async function commitSets(
+  socket: NetlinkSocket,
+  changes: readonly IpsetChange[],
+  signal: AbortSignal | undefined,
+): Promise<readonly IpsetFailure[]> {
+  const failures: IpsetFailure[] = [];
+  for (const [index, change] of changes.entries()) {
+    signal?.throwIfAborted();
+    const refused = "members" in change
+      ? await changeMembers(socket, change, signal)
+      : changeSet(socket, change);
+    for (const failure of refused) failures.push({ change: index, ...failure });
+  }
+  return failures;
+}
+
+function changeSet(
+  socket: NetlinkSocket,
+  change: Exclude<IpsetChange, ChangeMembers>,
+): readonly Failure[] {
+  if (change.kind === "create") return create(socket, change);
+  const isDestroy = change.kind === "destroy";
+  const errno = ask(socket, {
+    type: isDestroy ? SetMessage.destroy : SetMessage.flush,
+    attributes: (writer) => writeName(writer, change.name),
+  });
+  // Some kernels say so of a set that is gone, others do not.
+  return isDestroy && errno === Errno.ENOENT ? [] : refusalsOf(change, errno);
+}
+
+/** What is there and is the same is fine: we compare type and family, the kernel all other settings. */
+function create(socket: NetlinkSocket, change: Create): readonly Failure[] {
+  const { set } = change;
+  const found = kindOf(socket, set.name);
+  const wanted = kindOfSet(set);
+  if (found !== undefined && found !== wanted) return [otherSet(change, found)];
+  let revision = 0;
+  const unknown = ask(socket, {
+    type: SetMessage.type,
+    attributes: (writer) => writeType(writer, set),
+  }, (message) => {
+    revision = Math.min(readNewestRevision(message), knownRevisions[set.type]);
+  });
+  if (unknown !== 0) {
+    // What the kernel says of a type that it neither has nor can load.
+    return refusalsOf(change, unknown === Errno.EEXIST ? IpsetErrno.findType : unknown);
+  }
+  const errno = ask(socket, {
+    type: SetMessage.create,
+    flags: MessageFlag.create,
+    attributes: (writer) => writeSet(writer, set, revision),
+  });
+  if (errno !== Errno.EEXIST) return refusalsOf(change, errno);
+  return [otherSet(change, `${wanted} with other settings`)];
+}
+
+function otherSet(change: Create, found: string): Failure {
+  return { refusal: "other-set", message: otherSetSentence(change, found) };
+}
+
+/** What the set of this name is; undefined: there is none. */
+function kindOf(socket: NetlinkSocket, name: string): string | undefined {
+  let kind: string | undefined;
+  ask(socket, {
+    type: SetMessage.header,
+    attributes: (writer) => writeName(writer, name),
+  }, (message) => {
+    const info = readInfo(message);
+    if (info) kind = kindOfInfo(info);
+  });
+  return kind;
+}
+
+async function changeMembers(
+  socket: NetlinkSocket,
+  change: ChangeMembers,
+  signal: AbortSignal | undefined,
+): Promise<readonly Failure[]> {
+  const members = change.members.map((text) => parseMember(text, change.set));
+  const failures: Failure[] = [];
+  for (let from = 0; from < members.length;) {
+    signal?.throwIfAborted();
+    if (from > 0) await turnOfTheEventLoop();
+    const until = Math.min(from + MEMBERS_AT_ONCE, members.length);
+    const { at, errno } = sendMembers(socket, change, { members, from, until });
+    if (errno === 0) {
+      from = until;
+      continue;
+    }
+    // It may be about none of them: no such set.
+    if (at === undefined) return [...failures, ...refusalsOf(change, errno)];
+    failures.push(...refusalsOf(change, errno, change.members[at]));
+    from = at + 1;
+    // None of those behind it has room either.
+    const isFull = ipsetRefusalOf(errno, change) === "full";
+    for (; isFull && from < members.length; from++) {
+      failures.push(...refusalsOf(change, errno, change.members[from]));
+    }
+  }
+  return failures;
+}
+
+interface Part {
+  readonly members: readonly IpsetMember[];
+  readonly from: number;
+  readonly until: number;
+}
+
+/** One message of members; where the refused one stands among them. */
+function sendMembers(
+  socket: NetlinkSocket,
+  change: ChangeMembers,
+  { from, members, until }: Part,
+): { readonly errno: number; readonly at?: number } {
+  const op = describeIpsetChange(change);
+  const sequence = socket.nextSequence();
+  const writer = new MessageWriter((until - from) * MEMBER_BYTES + 256);
+  writer.begin({
+    type: change.kind === "add-members" ? SetMessage.add : SetMessage.delete,
+    flags: MessageFlag.request | MessageFlag.ack,
+    sequence,
+  }, setHeader());
+  writeName(writer, change.set.name);
+  // The kernel puts the number of a refused line here.
+  writer.u32(SetAttr.line, NO_LINE);
+  const list = writer.beginNested(SetAttr.members);
+  for (let index = from; index < until; index++) writeMember(writer, members[index], index + 1);
+  writer.endNested(list);
+  writer.end();
+  socket.send(writer.bytes(), op);
+  for (;;) {
+    for (const message of readMessages(socket.receive(op))) {
+      if (message.sequence !== sequence || message.type !== MessageType.error) continue;
+      const { errno } = readAnswer(message);
+      const at = errno === 0 ? NO_LINE : (readRefusedLine(message) ?? NO_LINE) - 1;
+      if (isOfSocket(errno)) throw new NetlinkError({ op, errno });
+      return { errno, ...(at >= from && at < until && { at }) };
+    }
+  }
+}
+
+/** Lines are counted from 1: the kernel takes 0 for none. */
+const NO_LINE = 0;
+
+function refusalsOf(change: IpsetChange, errno: number, member?: string): readonly Failure[] {
+  if (errno === 0) return [];
+  return [{
+    ...(member !== undefined && { member }),
+    refusal: ipsetRefusalOf(errno, change),
+    message: ipsetSentence(change, errno, member),
+  }];
+}
+
+/** One request; the error number, or 0. */
+function ask(
+  socket: NetlinkSocket,
+  request: Pick<NetlinkRequest, "type" | "flags" | "attributes">,
+  read: (message: ReturnType<typeof transact>[number]) => void = () => {},
+): number {
+  try {
+    for (
+      const message of transact(socket, { op: "change sets", family: setHeader(), ...request })
+    ) {
+      read(message);
+    }
+    return 0;
+  } catch (error) {
+    if (error instanceof NetlinkError && !isOfSocket(error.errno)) return error.errno;
+    throw error;
+  }
+}
+
+/** Says nothing of a change: no other one would fare better. */
+function isOfSocket(errno: number): boolean {
+  return errno === Errno.EPERM || errno === Errno.EAGAIN || errno === Errno.ENOBUFS ||
+    errno === Errno.EMSGSIZE;
+}

@@ -1,0 +1,231 @@
+/**
+ * IPVS by generic netlink. Each call opens a socket of its own: calls are rare. Looking for the family
+ * loads the module on newer kernels, so whoever only reads looks at `/proc` first.
+ */
+import type { Commands } from "../commands.ts";
+import { Errno } from "../errno.ts";
+import type { KernelFiles } from "../kernel_files.ts";
+import { KernelModuleError, loadModule } from "../modules.ts";
+import { readAttributes } from "../netlink/attributes.ts";
+import { hasErrno, NetlinkError } from "../netlink/errors.ts";
+import type { NetlinkMessage } from "../netlink/messages.ts";
+import { dump, type NetlinkRequest, transact } from "../netlink/request.ts";
+import { sendSeries } from "../netlink/series.ts";
+import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
+import { refusedChange } from "./errors.ts";
+import type {
+  Ipvs,
+  IpvsChange,
+  IpvsEntry,
+  IpvsFailure,
+  IpvsFrontend,
+  IpvsServer,
+  IpvsTimeouts,
+} from "./ipvs.ts";
+import {
+  changeRequest,
+  readDestination,
+  readServer,
+  readTimeouts,
+  writeFrontend,
+  writeTimeouts,
+} from "./messages.ts";
+import { type ProcServer, readTable, versionOfTable } from "./proc_table.ts";
+import { frontendText } from "./text.ts";
+import { Controller, genlHeader, IpvsCommand } from "./wire.ts";
+
+const MODULE = "ip_vs";
+/** A table that changes all the time is given up after so many readings. */
+const MAX_ATTEMPTS = 20;
+const READ_OP = "list virtual servers";
+const COMMIT_OP = "change virtual servers";
+
+/** What it works with. */
+export interface NetlinkIpvsOptions {
+  readonly files: KernelFiles;
+  readonly commands: Commands;
+}
+
+/** The real IPVS. */
+export class NetlinkIpvs implements Ipvs {
+  readonly #files: KernelFiles;
+  readonly #commands: Commands;
+
+  constructor({ commands, files }: NetlinkIpvsOptions) {
+    this.#files = files;
+    this.#commands = commands;
+  }
+
+  version(): string | undefined {
+    return versionOfTable(this.#table() ?? "");
+  }
+
+  async load(): Promise<void> {
+    if (this.version() !== undefined) return;
+    const what = "use IPVS";
+    using socket = openSocket();
+    // From 6.1 on the kernel loads the module when it is asked for the family.
+    if (findFamily(socket, what) !== undefined) return;
+    await loadModule(this.#commands, { module: MODULE, what });
+    familyOf(socket, what);
+  }
+
+  /**
+   * Two readings that have to agree: servers by netlink, and all with their destinations by `/proc`.
+   * Both come in pieces between which others may write, and neither says when that happened.
+   */
+  read(): readonly IpvsEntry[] {
+    for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
+      if (this.version() === undefined) return [];
+      const servers = listServers();
+      const table = readTable(this.#table() ?? "");
+      const entries = joined(servers, table);
+      if (entries) return entries;
+    }
+    throw new NetlinkError({
+      op: READ_OP,
+      errno: Errno.EINTR,
+      kernelMessage: `what is listed changed during each of ${MAX_ATTEMPTS} attempts`,
+    });
+  }
+
+  find(frontend: IpvsFrontend): IpvsEntry | undefined {
+    if (this.version() === undefined) return undefined;
+    using socket = openSocket();
+    const op = `read virtual server "${frontendText(frontend)}"`;
+    const attributes: NetlinkRequest["attributes"] = (writer) => writeFrontend(writer, frontend);
+    const request = { op, type: familyOf(socket, op), attributes };
+    try {
+      const family = genlHeader(IpvsCommand.getService);
+      const server = transact(socket, { ...request, family }).map(readServer).find(Boolean);
+      if (!server) return undefined;
+      const destinations = list(
+        socket,
+        { ...request, family: genlHeader(IpvsCommand.getDestination) },
+        readDestination,
+      );
+      return { server, destinations };
+    } catch (error) {
+      if (hasErrno(error, Errno.ESRCH)) return undefined;
+      throw error;
+    }
+  }
+
+  async commit(
+    changes: readonly IpvsChange[],
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<readonly IpvsFailure[]> {
+    signal?.throwIfAborted();
+    if (changes.length === 0) return [];
+    this.#expectLoaded(COMMIT_OP);
+    using socket = openSocket();
+    const family = familyOf(socket, COMMIT_OP);
+    const refused = await sendSeries(socket, {
+      op: COMMIT_OP,
+      count: changes.length,
+      request: (index) => changeRequest(changes[index], family),
+      signal,
+    });
+    return [...refused].sort(([a], [b]) => a - b)
+      .map(([index, answer]) => refusedChange(changes[index], index, answer));
+  }
+
+  timeouts(): IpvsTimeouts {
+    const op = "read the timeouts of IPVS";
+    this.#expectLoaded(op);
+    using socket = openSocket();
+    const type = familyOf(socket, op);
+    const [answer] = transact(socket, { op, type, family: genlHeader(IpvsCommand.getConfig) });
+    if (!answer) throw new NetlinkError({ op, errno: Errno.ENODATA });
+    return readTimeouts(answer);
+  }
+
+  setTimeouts(timeouts: Partial<IpvsTimeouts>): void {
+    const op = "set the timeouts of IPVS";
+    this.#expectLoaded(op);
+    using socket = openSocket();
+    transact(socket, {
+      op,
+      type: familyOf(socket, op),
+      family: genlHeader(IpvsCommand.setConfig),
+      attributes: (writer) => writeTimeouts(writer, timeouts),
+    });
+  }
+
+  #table(): string | undefined {
+    return this.#files.readNet("ip_vs");
+  }
+
+  #expectLoaded(what: string): void {
+    if (this.version() === undefined) throw new KernelModuleError(what, { module: MODULE });
+  }
+}
+
+function openSocket(): NetlinkSocket {
+  return new NetlinkSocket({ protocol: NetlinkProtocol.generic });
+}
+
+function listServers(): readonly IpvsServer[] {
+  using socket = openSocket();
+  const type = familyOf(socket, READ_OP);
+  const family = genlHeader(IpvsCommand.getService);
+  return list(socket, { op: READ_OP, type, family }, readServer);
+}
+
+function list<T>(
+  socket: NetlinkSocket,
+  request: NetlinkRequest,
+  read: (message: NetlinkMessage) => T | undefined,
+): readonly T[] {
+  return dump<T[]>(socket, request, {
+    start: () => [],
+    add: (into, message) => {
+      const item = read(message);
+      if (item !== undefined) into.push(item);
+    },
+  });
+}
+
+/** The servers with their destinations; undefined when the two readings are of different moments. */
+function joined(
+  servers: readonly IpvsServer[],
+  table: readonly ProcServer[],
+): readonly IpvsEntry[] | undefined {
+  const destinations = new Map(
+    table.map((each) => [frontendText(each.frontend), each.destinations]),
+  );
+  const names = new Set(servers.map(frontendText));
+  const isWhole = destinations.size === table.length && names.size === servers.length &&
+    names.size === destinations.size;
+  if (!isWhole) return undefined;
+  const entries = servers.map((server) => ({
+    server,
+    destinations: destinations.get(frontendText(server)),
+  }));
+  const isEntry = (entry: typeof entries[number]): entry is IpvsEntry =>
+    entry.destinations !== undefined;
+  return entries.every(isEntry) ? entries : undefined;
+}
+
+/** The number of the family IPVS. Throws `KernelModuleError` where there is none. */
+function familyOf(socket: NetlinkSocket, what: string): number {
+  const found = findFamily(socket, what);
+  if (found === undefined) throw new KernelModuleError(what, { module: MODULE });
+  return found;
+}
+
+function findFamily(socket: NetlinkSocket, op: string): number | undefined {
+  try {
+    const [answer] = transact(socket, {
+      op,
+      type: Controller.family,
+      family: genlHeader(Controller.getFamily),
+      attributes: (writer) => writer.string(Controller.familyName, "IPVS"),
+    });
+    const value = answer && readAttributes(answer.payload.subarray(4)).get(Controller.familyId);
+    return value && value.length >= 2 ? value[0] | (value[1] << 8) : undefined;
+  } catch (error) {
+    if (hasErrno(error, Errno.ENOENT)) return undefined;
+    throw error;
+  }
+}

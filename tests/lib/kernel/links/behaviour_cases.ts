@@ -1,0 +1,68 @@
+/** What happens to a link and its addresses: the same steps on the fake and on real kernels. */
+import assert from "node:assert/strict";
+import type { AddressChange, Links } from "../../../../lib/kernel/links/links.ts";
+
+const name = "kube-ipvs0";
+const noChange = { prefixLength: 32, kind: "add" } as const;
+
+/** A link is made once, takes addresses in both families, gives them back, and goes with the rest. */
+export async function checkDummyLink(links: Links): Promise<void> {
+  assert.equal(links.find(name), undefined);
+  assert.equal(links.remove(name), false);
+  const link = links.ensureDummy(name);
+  try {
+    assert.deepEqual(link, { index: link.index, name, kind: "dummy", up: false });
+    assert.deepEqual(links.ensureDummy(name), link);
+    assert.deepEqual(links.find(name), link);
+    const own = () =>
+      links.addresses().filter(({ linkName }) => linkName === name)
+        .map(({ ip, prefixLength, scope }) => `${ip}/${prefixLength} ${scope}`);
+    const many = Array.from({ length: 450 }, (_, index): AddressChange => ({
+      ...noChange,
+      linkIndex: link.index,
+      ip: `10.97.${index >> 8}.${index & 255}`,
+    }));
+    const v6 = {
+      kind: "add",
+      linkIndex: link.index,
+      ip: "fd00:10:96::1",
+      prefixLength: 128,
+    } as const;
+    assert.deepEqual(await links.changeAddresses([]), []);
+    assert.deepEqual(await links.changeAddresses([...many, v6, many[0], v6]), []);
+    assert.deepEqual(
+      own().sort(),
+      [...many.map(({ ip }) => `${ip}/32 global`), "fd00:10:96::1/128 global"].sort(),
+    );
+    const removals = [...many.slice(1), many[1], v6].map((each) => ({
+      ...each,
+      kind: "delete" as const,
+    }));
+    assert.deepEqual(await links.changeAddresses(removals), []);
+    assert.deepEqual(own(), ["10.97.0.0/32 global"]);
+  } finally {
+    assert.equal(links.remove(name), true);
+  }
+  assert.equal(links.find(name), undefined);
+  assert.deepEqual(links.addresses().filter(({ ip }) => ip === "10.97.0.0"), []);
+}
+
+/** What is refused is told with the address, and the rest is done. */
+export async function checkRefusedAddresses(links: Links): Promise<void> {
+  const { index: linkIndex } = links.ensureDummy(name);
+  try {
+    const failures = await links.changeAddresses([
+      { ...noChange, linkIndex: 60_000, ip: "10.97.0.1" },
+      { ...noChange, linkIndex, ip: "10.97.0.2" },
+    ]);
+    assert.deepEqual(failures.map(({ change, error }) => [change, error.message]), [
+      [0, 'Cannot add address "10.97.0.1/32": no such device (ENODEV)'],
+    ]);
+    assert.deepEqual(
+      links.addresses("IPv4").filter(({ linkName }) => linkName === name).map(({ ip }) => ip),
+      ["10.97.0.2"],
+    );
+  } finally {
+    links.remove(name);
+  }
+}
