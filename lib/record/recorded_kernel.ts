@@ -9,11 +9,14 @@ export type OnChange = (
 
 /** The same kernel; `onChange` is told of each setting that a write would change. */
 export function recordedKernel(kernel: Kernel, onChange: OnChange): Kernel {
-  const { commands, conntrack, host, legacyTables, links, nfacct, self, sysctl } = kernel;
+  const { commands, conntrack, host, ipset, ipvs, legacyTables } = kernel;
+  const { links, nfacct, self, sysctl } = kernel;
   return {
     commands,
     conntrack,
     host,
+    ipset,
+    ipvs,
     legacyTables,
     links,
     nfacct,

@@ -27,11 +27,10 @@ export const sampleTarget = "KUBE-MARK-MASQ";
 /** A counter that must exist. */
 export const sampleCounter = "localhost_nps_accepted_pkts";
 
-/** A set that must exist. */
+/** A set that must exist; of no family, so that rules of either may look into it. */
 export const sampleSet = {
-  name: "KUBE-CLUSTER-IP",
-  type: "hash:ip,port",
-  family: "IPv4",
+  name: "KUBE-NODE-PORT-TCP",
+  type: "bitmap:port",
 } as const satisfies IpsetDefinition;
 
 /** As if the kernel held that set, and no other. */
