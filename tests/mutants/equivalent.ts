@@ -43,6 +43,12 @@ export const equivalents: readonly Equivalent[] = [
     reason: "the value before is of no interest to a boolean",
   },
   {
+    path: "lib/base/ip.ts",
+    code: "for (let start = 0; start < groups.length; start++) {",
+    change: "`start < groups.length` -> `(start <= groups.length)`",
+    reason: "a run that begins behind the last group has no length",
+  },
+  {
     path: "lib/base/yaml.ts",
     code: "return { source, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };",
     change: "`lines.at(-1)?.length ?? 0` -> `(lines.at(-1)?.length)`",

@@ -37,6 +37,7 @@ Deno.test("readBlockYaml() gives the value that readYaml() gives", async (test) 
     "a Service": service,
     "a key without a value at the end": "a:\n  b:\n",
     "a list as deep as its key, in an item": "a:\n- b:\n  - 1\n  - 2\n- c:\n- d: 1\n",
+    "a list that ends in a key without a value": "l:\n- a:\n-    b: 1\n-   c:\n",
     "spaces within": "a: one two - three\n",
     "words that are values": "a: on\nb: ~\nc: 0x1f\nd: 1_000\ne: .5\n",
     "no line break at the end": "a: 1",

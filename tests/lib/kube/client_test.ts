@@ -70,6 +70,8 @@ Deno.test("KubeClient counts its requests as rest_client_* and says who it is", 
       `kubeproxy_apiserver_received_objects_total{resource="servicecidrs"} 1`,
     ]
   ) assert.ok(page.includes(line), `${line} is not in\n${page}`);
+  const bytes = /^kubeproxy_apiserver_received_bytes_total\{resource="servicecidrs"\} (\d+)$/m;
+  assert.ok(Number(bytes.exec(page)?.[1]) > 50, page);
   const [{ headers }] = server.requests;
   assert.equal(headers.get("user-agent"), "kube-proxy/v1.37.0 (linux/amd64) kubernetes/abc");
   await Deno.remove(folder, { recursive: true });

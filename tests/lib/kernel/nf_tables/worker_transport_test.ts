@@ -39,3 +39,65 @@ Deno.test("closing a transport is no death", async () => {
   await assert.rejects(transport.query(question), /it was closed/);
   assert.deepEqual(told, []);
 });
+
+/** What a worker answers a request of each kind with, as the code of an object. */
+const answers: Readonly<Record<string, string>> = {
+  commit: `{ kind: "committed", result: { kind: "skipped" } }`,
+  query:
+    `{ kind: "payloads", payloads: { bytes: Uint8Array.of(1, 2, 3), lengths: Uint32Array.of(1, 2) } }`,
+  "query-each": `{ kind: "payload-groups", groups: { counts: Uint32Array.of(0, 1),
+    payloads: { bytes: Uint8Array.of(4), lengths: Uint32Array.of(1) } } }`,
+  "look-up": `{ kind: "looked-up", result: "same" }`,
+  compare: `{ kind: "compared", difference: { kind: "unknown" } }`,
+};
+
+/** A worker that answers as it should, or every question as if it were to open. */
+function answeringWorker(isRight: boolean): Worker {
+  const rows = Object.entries(answers).map(([kind, code]) => `${JSON.stringify(kind)}: ${code}`);
+  const source = `const answers = {${rows.join()}};
+  self.onmessage = ({ data: { kind, id } }) => {
+    if (kind === "dump" || kind === "forget") return;
+    self.postMessage({ kind: "done", ...(${isRight} && answers[kind]), id });
+  };`;
+  return new Worker(`data:text/javascript,${encodeURIComponent(source)}`, { type: "module" });
+}
+
+/** Asks everything there is to ask. */
+function askAll(transport: WorkerTransport): Readonly<Record<string, () => Promise<unknown>>> {
+  return {
+    commit: () => transport.commit(new Uint8Array(4)),
+    query: () => transport.query(question),
+    "query-each": () => transport.queryEach({ query: question, attribute: 1, names: ["a", "b"] }),
+    "look-up": () => transport.lookUp(question, new Uint8Array(4)),
+    compare: () => transport.compare(question, Promise.resolve(new Uint8Array(4))),
+  };
+}
+
+Deno.test("each question gets the answer that the worker gave it", async () => {
+  const transport = await WorkerTransport.open({ worker: answeringWorker(true) });
+  const ask = askAll(transport);
+  assert.deepEqual(await ask.commit(), { kind: "skipped" });
+  assert.deepEqual(await ask.query(), [Uint8Array.of(1), Uint8Array.of(2, 3)]);
+  assert.deepEqual(await ask["query-each"](), [[], [Uint8Array.of(4)]]);
+  assert.equal(await ask["look-up"](), "same");
+  assert.deepEqual(await ask.compare(), { kind: "unknown" });
+  transport.close();
+});
+
+Deno.test("an answer to another question is an error of its own", async () => {
+  const transport = await WorkerTransport.open({ worker: answeringWorker(false) });
+  for (const ask of Object.values(askAll(transport))) {
+    await assert.rejects(ask(), /Unexpected answer "done" of the nf_tables worker/);
+  }
+  transport.close();
+});
+
+Deno.test("a list that cannot be made is its maker's failure, and the worker forgets the question", async () => {
+  const transport = await WorkerTransport.open({ worker: answeringWorker(true) });
+  await assert.rejects(
+    transport.compare(question, Promise.reject(new Error("no list"))),
+    /no list/,
+  );
+  assert.deepEqual(await askAll(transport).query(), [Uint8Array.of(1), Uint8Array.of(2, 3)]);
+  transport.close();
+});

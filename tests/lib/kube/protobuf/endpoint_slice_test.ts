@@ -129,3 +129,14 @@ Deno.test("readers survive one flipped byte of a real message", () => {
     { numRuns: 2_000 },
   );
 });
+
+Deno.test("readService() reads the timeout of session affinity past fields that it does not know", () => {
+  const service = (...config: readonly Field[]) => {
+    const spec: Field = [2, [[3, "172.30.0.1"], [7, "ClientIP"], [14, config]]];
+    return readService(new Reader(message([meta, spec]), new TextCache()));
+  };
+  const plain = service([1, [[1, 600]]]);
+  assert.equal(plain.affinitySeconds, 600);
+  assert.deepEqual(service([9, [[1, 7]]], [1, [[5, "x"], [1, 600], [6, 1]]], [8, 3]), plain);
+  assert.equal(service([9, "x"]).affinitySeconds, 10_800);
+});

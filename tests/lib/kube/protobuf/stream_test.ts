@@ -102,3 +102,21 @@ Deno.test("ListSplitter refuses numbers that never end", () => {
   const endless = Uint8Array.of(0x6b, 0x38, 0x73, 0x00, ...Array<number>(11).fill(0xff));
   assert.throws(() => [...new ListSplitter(new TextCache()).push(endless)], /more than ten bytes/);
 });
+
+Deno.test("a frame of more than two gigabytes is refused as what it says it is", () => {
+  const head = Uint8Array.of(0x90, 0, 0, 1);
+  assert.throws(() => [...new FrameSplitter().push(head)], /a frame of 2415919105 bytes/);
+});
+
+Deno.test("ListSplitter passes fields of fixed width", () => {
+  const fixed = (number: number, wire: 1 | 5) =>
+    Uint8Array.of(number << 3 | wire, ...new Uint8Array(wire === 1 ? 8 : 4).fill(0xff));
+  const withFixed = Uint8Array.from([
+    ...fixed(9, 1),
+    ...message([[2, item("one")]]),
+    ...fixed(10, 5),
+    ...message([[2, item("two")]]),
+  ]);
+  const { items } = splitList(body("ServiceList", withFixed), 3);
+  assert.deepEqual(items, [text(item("one")), text(item("two"))]);
+});

@@ -136,7 +136,28 @@ Deno.test("route_localnet is set where node ports answer on 127.0.0.1, and then 
       settings: new Map([["IPv4", { ...settings.IPv4, nodePortAddresses }]]),
     });
     assert.equal(sysctl.read(setting), value);
+    assert.equal(logger.lines.length, value === "1" ? 1 : 0, "what is set is said");
   }
+});
+
+Deno.test("route_localnet that is set already is not said", async () => {
+  const logger = new FakeLogger();
+  await createRuntime({ ...plain, localhostNodePorts: true }).prepare({
+    kernel: new FakeKernel({ sysctl: new FakeSysctl({ "net/ipv4/conf/all/route_localnet": "1" }) }),
+    logger,
+    settings: new Map([["IPv4", { ...settings.IPv4, nodePortAddresses: { kind: "all" } }]]),
+  });
+  assert.deepEqual(logger.lines, []);
+});
+
+Deno.test("the mode owns the rules of its backend, or of both before it chose one", async () => {
+  const runtime = createRuntime({ ...plain, backend: "nft" });
+  const found = (mode: string, backend: string) =>
+    runtime.owns({ mode, backend, family: "IPv4", objects: [] });
+  assert.deepEqual([found("iptables", "nft"), found("iptables", "legacy")], [true, true]);
+  await runtime.pace({ kernel: new FakeKernel(), syncPeriodMs: 30_000 });
+  assert.deepEqual([found("iptables", "nft"), found("iptables", "legacy")], [true, false]);
+  assert.equal(found("nftables", "nft"), false);
 });
 
 Deno.test("INVALID packets are dropped unless conntrack takes all packets for what they are", async () => {
