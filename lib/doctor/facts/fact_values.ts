@@ -1,0 +1,21 @@
+/** Every fact by its name, and what it is when it is known. */
+import type { ClusterObjects } from "../cluster_objects.ts";
+import type { FromMode } from "../modes.ts";
+import type { RehearsalReport } from "../rehearsal/report.ts";
+
+/** A line each; who reads it is in this folder. */
+export interface FactValues {
+  /** The mode that serves this node, or that left its rules here. */
+  readonly foundMode: FoundMode;
+  /** What the cluster, or the manifests, hold now. */
+  readonly objects: ClusterObjects;
+  /** What came of loading this node's rules in a scratch network namespace. */
+  readonly rehearsal: RehearsalReport;
+}
+
+/** A mode, and what gave it away. */
+export interface FoundMode {
+  readonly mode: FromMode;
+  /** `http://127.0.0.1:10249/proxyMode`, `table ip kube-proxy`. */
+  readonly where: string;
+}
