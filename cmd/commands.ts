@@ -20,6 +20,11 @@ export const commandTree: CommandTree = {
       load: async () => (await import("./cleanup.ts")).cleanupCommand,
     },
     {
+      words: ["doctor"],
+      summary: "say whether this node can move to nftables mode, and rehearse it",
+      load: async () => (await import("./doctor.ts")).doctorCommand,
+    },
+    {
       words: ["config", "convert"],
       summary: "rewrite a configuration as the other version, and report every field",
       load: async () => (await import("./config/convert.ts")).convertCommand,

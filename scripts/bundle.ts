@@ -10,7 +10,7 @@ import { isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
 
 /** Modules that nobody imports: they are started by their URL. */
-const workers = ["lib/kernel/nf_tables/worker.ts"];
+const workers = ["lib/kernel/nf_tables/worker.ts", "lib/doctor/rehearsal/worker.ts"];
 const packagesFolder = "packages";
 
 const common: BuildOptions = {

@@ -12,10 +12,18 @@ export type Fact<T> =
   | { readonly kind: "value"; readonly value: T }
   /** It was looked for, and it is not there; half a sentence says where. */
   | { readonly kind: "absent"; readonly because: string }
-  /** What it takes to look is not there: no apiserver, no such mount. Half a sentence. */
-  | { readonly kind: "lacking"; readonly because: string }
-  /** It could not be told. Half a sentence: `/proc/net/tcp, line 3: "zz" is no address`. */
-  | { readonly kind: "unknown"; readonly because: string };
+  /** What it takes to look is not there: no apiserver, no such mount. */
+  | { readonly kind: "lacking" } & Reason
+  /** It could not be told. */
+  | { readonly kind: "unknown" } & Reason;
+
+/** Why a fact is not known. */
+export interface Reason {
+  /** A sentence or half of one: `/proc/net/tcp, line 3: "zz" is no address`. */
+  readonly because: string;
+  /** What gives it: the mount or the right that is missing, as a line to add. */
+  readonly advice?: readonly string[];
+}
 
 /** Facts by name. */
 export interface Facts {

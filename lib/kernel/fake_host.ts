@@ -7,6 +7,7 @@ export interface FakeHostOptions {
   readonly kernelRelease?: string;
   readonly ipv6Available?: boolean;
   readonly bootId?: string;
+  readonly kernelBytes?: number;
   /** By `module.parameter`. */
   readonly moduleParameters?: Readonly<Record<string, string>>;
 }
@@ -35,6 +36,10 @@ export class FakeHost implements Host {
 
   ipv6Available(): boolean {
     return this.#options.ipv6Available ?? true;
+  }
+
+  kernelBytes(): number {
+    return this.#options.kernelBytes ?? 0;
   }
 
   moduleParameter(module: string, parameter: string): string | undefined {

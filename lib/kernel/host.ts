@@ -11,6 +11,8 @@ export interface Host {
   bootId(): string | undefined;
   /** Whether this network namespace has IPv6 at all and does not have it switched off everywhere. */
   ipv6Available(): boolean;
+  /** What the kernel keeps for itself and cannot give back at once, by its own account. */
+  kernelBytes(): number;
   /** Undefined when the module is not there or has no such parameter. */
   moduleParameter(module: string, parameter: string): string | undefined;
   /** Throws `SysctlError` when the parameter is absent or not writable. */
@@ -46,6 +48,10 @@ export class LinuxHost implements Host {
     return this.#files.read(`/proc/sys/${setting}`, setting) !== "1";
   }
 
+  kernelBytes(): number {
+    return countKernelBytes(this.#files.read("/proc/meminfo") ?? "");
+  }
+
   moduleParameter(module: string, parameter: string): string | undefined {
     return this.#files.read(parameterPath(module, parameter), `${module}.${parameter}`);
   }
@@ -67,6 +73,12 @@ export function countCpuList(list: string): number {
     count += last - first + 1;
   }
   return count;
+}
+
+/** `SUnreclaim:   87364 kB` and its like in bytes. For tests: other machines' files. */
+export function countKernelBytes(meminfo: string): number {
+  const lines = meminfo.matchAll(/^(?:SUnreclaim|VmallocUsed|Percpu):\s*(\d+) kB$/gm);
+  return lines.reduce((total, [, kilobytes]) => total + Number(kilobytes) * 1024, 0);
 }
 
 function parameterPath(module: string, parameter: string): string {

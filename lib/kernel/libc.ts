@@ -14,6 +14,7 @@ const library = Deno.dlopen(
     flock: { parameters: ["i32", "i32"], result: "i32" },
     getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
     getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+    ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
     malloc_trim: { parameters: ["usize"], result: "i32" },
     mallopt: { parameters: ["i32", "i32"], result: "i32" },
     open: { parameters: ["buffer", "i32", "u32"], result: "i32" },
@@ -24,6 +25,7 @@ const library = Deno.dlopen(
       result: "i32",
       nonblocking: true,
     },
+    read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
     recv: { parameters: ["i32", "buffer", "usize", "i32"], result: "isize" },
     sendto: {
       parameters: ["i32", "buffer", "usize", "i32", "buffer", "u32"],
@@ -32,7 +34,10 @@ const library = Deno.dlopen(
     setns: { parameters: ["i32", "i32"], result: "i32" },
     setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
     socket: { parameters: ["i32", "i32", "i32"], result: "i32" },
+    // All arguments of a system call are machine words.
+    syscall: { parameters: ["i64", "buffer", "u64"], result: "i64" },
     unshare: { parameters: ["i32"], result: "i32" },
+    write: { parameters: ["i32", "buffer", "usize"], result: "isize" },
   } as const,
 );
 

@@ -4,7 +4,8 @@
  * operations, nonblocking FFI calls, other workers. A socket stays in the namespace in which it was
  * opened, and a child process starts in that of the thread that spawned it.
  *
- * Both need CAP_SYS_ADMIN, so nothing that the proxy itself needs may depend on them.
+ * Both need CAP_SYS_ADMIN, so nothing that the proxy itself needs may depend on them: rehearsals and
+ * tests do.
  */
 import { describeErrno } from "./errno.ts";
 import { cString, lastErrno, libc } from "./libc.ts";
@@ -14,8 +15,8 @@ const O_RDONLY_CLOEXEC = 0x80000;
 const OWN_NAMESPACE = "/proc/thread-self/ns/net";
 
 /**
- * Moves this thread into a new, empty network namespace for good. For tests: they must not touch the
- * namespace of the machine.
+ * Moves this thread into a new, empty network namespace for good. It has no name, and goes with the
+ * last of what is in it: this thread, the threads that it starts, and their sockets.
  */
 export function unshareNetworkNamespace(): void {
   if (libc.unshare(CLONE_NEWNET) === 0) return;

@@ -3,6 +3,7 @@
  * that whoever looks for the rules of other modes does not load those modes.
  */
 import type { IpFamily } from "../base/ip_family.ts";
+import type { Protocol } from "../base/protocol.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 
 /** Rules of a mode that are in the kernel: of one family, in one of the places where the mode can write. */
@@ -72,6 +73,13 @@ export interface ModeSetting {
   readonly usual: string;
 }
 
+/** An address and port that leads to endpoints. The address is canonical text. */
+export interface ServedFrontend {
+  readonly ip: string;
+  readonly port: number;
+  readonly protocol: Protocol;
+}
+
 /** What any command may ask about the rules that a mode left. */
 export interface ModeLeftovers {
   /**
@@ -82,6 +90,11 @@ export interface ModeLeftovers {
   readonly removal: Removal;
   /** What the mode may have set; whoever removes its rules decides whether that goes back. */
   readonly settings?: readonly ModeSetting[];
+  /**
+   * Where its rules lead connections to endpoints now, node ports left out; absent where that cannot be
+   * read. Changes nothing and loads no module, but may take as long as reading all rules does.
+   */
+  served?(kernel: Kernel, signal: AbortSignal): Promise<readonly ServedFrontend[]>;
   /**
    * Has the rules of these families decide nothing from now on, without removing them, so that another
    * mode's come first; absent where that is not possible or not needed. Established connections go on.

@@ -128,9 +128,9 @@ function importViolations({ path, doors }: ReadFile): string[] {
     if (!target.startsWith("lib/") && !target.startsWith("cmd/") && target !== "main.ts") {
       return packageViolation(path, target);
     }
-    if (isWithin(target, room.path) || room.imports.some((allowed) => isWithin(target, allowed))) {
-      return [];
-    }
+    const isOwn = isWithin(target, room.path);
+    if (isOwn && room.apart) return [`${path}: ${room.path} must not import its own ${target}`];
+    if (isOwn || room.imports.some((allowed) => isWithin(target, allowed))) return [];
     if (lazyImports.some((rule) => rule.from === path && lazy && rule.to.test(target))) return [];
     return [`${path}: ${room.path} must not import ${target}`];
   });
@@ -182,7 +182,9 @@ function modeViolations({ path, text }: ReadFile): string[] {
 function shapeViolations({ path, text, long }: ReadFile): string[] {
   const found: string[] = [];
   const lines = text.split("\n").length;
-  const limit = path.startsWith("tests/") ? limits.testLines : limits.sourceLines;
+  const limit = path.startsWith("tests/")
+    ? limits.testLines
+    : roomOf(path)?.sourceLines ?? limits.sourceLines;
   if (lines > limit) found.push(`${path}: ${lines} lines; the limit is ${limit}`);
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (!/^[a-z0-9_]+\.(d\.)?ts$/.test(name)) found.push(`${path}: file names are snake_case`);

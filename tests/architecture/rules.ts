@@ -8,6 +8,10 @@ export interface Room {
   readonly path: string;
   /** Paths this room may import besides its own; a file path allows that file alone. */
   readonly imports: readonly string[];
+  /** No file of it imports another one of it. */
+  readonly apart?: true;
+  /** How long its files may be, where that is less than elsewhere. */
+  readonly sourceLines?: number;
 }
 
 const base = "lib/base/";
@@ -104,6 +108,19 @@ export const rooms: readonly Room[] = [
     ],
   },
   {
+    // A check is data and a pure function: whatever it knows was read by others.
+    path: "lib/doctor/checks/",
+    imports: [
+      base,
+      "lib/doctor/check.ts",
+      "lib/doctor/facts/fact_values.ts",
+      "lib/doctor/judging/",
+      "lib/doctor/rehearsal/report.ts",
+    ],
+    apart: true,
+    sourceLines: 150,
+  },
+  {
     path: "cmd/",
     imports: [
       base,
@@ -153,8 +170,9 @@ export const homes: readonly Home[] = [
     only: [kernel],
   },
   { what: "processes", names: ["Deno.Command", "Deno.kill"], only: [kernel] },
-  { what: "threads", names: ["Worker"], only: [kernel] },
-  { what: "/proc and /sys", text: /^\/(proc|sys)\//, only: [kernel] },
+  { what: "threads", names: ["Worker"], only: [kernel, "lib/doctor/rehearsal/stage.ts"] },
+  // Checks open nothing: they name files for people.
+  { what: "/proc and /sys", text: /^\/(proc|sys)\//, only: [kernel, "lib/doctor/checks/"] },
   { what: "the kernel's release", names: ["Deno.osRelease"], only: [kernel] },
   { what: "the engine's heap", names: ["Deno.memoryUsage", "gc"], only: [kernel] },
   {
@@ -217,9 +235,10 @@ export const entries: readonly RegExp[] = [
 /** Behaving fakes stand beside what they stand for, and only tests use them. */
 export const forTests = /\/fake_\w+\.ts$/;
 
-/** Imports that cannot be read from the text: this worker ends in `.js` once it is compiled. */
+/** Imports that cannot be read from the text: these workers end in `.js` once they are compiled. */
 export const computedImports: Readonly<Record<string, string>> = {
   "lib/kernel/nf_tables/worker_transport.ts": "lib/kernel/nf_tables/worker.ts",
+  "lib/doctor/rehearsal/stage.ts": "lib/doctor/rehearsal/worker.ts",
 };
 
 /** Packages, and the files that may import each: a seam round every dependency. Node's count too. */

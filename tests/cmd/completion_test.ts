@@ -53,7 +53,17 @@ const cases: readonly { name: string; words: string[]; offers: readonly string[]
   {
     name: "commands, groups and help",
     words: [""],
-    offers: ["run", "cleanup", "config", "namespaces", "completion", "zoo", "shut", "help"],
+    offers: [
+      "run",
+      "cleanup",
+      "doctor",
+      "config",
+      "namespaces",
+      "completion",
+      "zoo",
+      "shut",
+      "help",
+    ],
   },
   { name: "a command begun", words: ["comp"], offers: ["completion"] },
   {

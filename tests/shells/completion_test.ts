@@ -69,7 +69,7 @@ const listed: readonly { name: string; typed: string; offers: readonly string[] 
   {
     name: "commands",
     typed: "",
-    offers: ["run", "cleanup", "config", "namespaces", "completion", "help"],
+    offers: ["run", "cleanup", "doctor", "config", "namespaces", "completion", "help"],
   },
   {
     name: "a group's commands",

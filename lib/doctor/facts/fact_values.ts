@@ -11,11 +11,21 @@ export interface FactValues {
   readonly objects: ClusterObjects;
   /** What came of loading this node's rules in a scratch network namespace. */
   readonly rehearsal: RehearsalReport;
+  /** What this kernel serves now, beside what the rehearsal served. */
+  readonly servedNow: ServedComparison;
+  /** Routes, and addresses of this node, inside a ServiceCIDR; as people read them. */
+  readonly serviceRanges: readonly string[];
 }
 
 /** A mode, and what gave it away. */
 export interface FoundMode {
   readonly mode: FromMode;
-  /** `http://127.0.0.1:10249/proxyMode`, `table ip kube-proxy`. */
+  /** `answers at http://127.0.0.1:10249/proxyMode`, `table ip kube-proxy`. */
   readonly where: string;
+}
+
+/** Frontends of one side only, sorted: `10.96.0.10:53/UDP`. Node ports are not compared. */
+export interface ServedComparison {
+  readonly onlyNow: readonly string[];
+  readonly onlyThen: readonly string[];
 }

@@ -14,9 +14,10 @@ import type {
   StandAsideOptions,
 } from "../leftovers.ts";
 import { tableOf } from "./names.ts";
+import { served } from "./served.ts";
 
 /** The door of this mode to whoever looks for rules that were left, and removes them. */
-export const leftovers: ModeLeftovers = { find, removal: { plan, apply }, standAside };
+export const leftovers: ModeLeftovers = { find, removal: { plan, apply }, served, standAside };
 
 async function find(kernel: Kernel, signal: AbortSignal): Promise<readonly Leftover[]> {
   signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { KernelFiles } from "../../../lib/kernel/kernel_files.ts";
 import { inFolder } from "../../fakes/folder.ts";
-import { countCpuList, LinuxHost } from "../../../lib/kernel/host.ts";
+import { countCpuList, countKernelBytes, LinuxHost } from "../../../lib/kernel/host.ts";
 
 const lists: readonly { list: string; cpus: number }[] = [
   { list: "0", cpus: 1 },
@@ -74,4 +74,18 @@ Deno.test("LinuxHost knows its machine", () => {
   assert.ok(host.onlineCpus() >= 1);
   assert.equal(host.kernelRelease(), Deno.osRelease());
   assert.equal(host.moduleParameter("no_such_module", "x"), undefined);
+});
+
+Deno.test("countKernelBytes() adds up what the kernel keeps for itself", () => {
+  const text = "MemTotal: 99 kB\nSlab: 50 kB\nSReclaimable: 20 kB\nSUnreclaim:     30 kB\n" +
+    "VmallocTotal: 9999 kB\nVmallocUsed:    4 kB\nPercpu:   2 kB\n";
+  assert.equal(countKernelBytes(text), 36 * 1024);
+  assert.equal(countKernelBytes("SUnreclaim: many\n"), 0);
+});
+
+Deno.test("kernelBytes() reads the machine's account, and 0 where there is none", async () => {
+  await hostWith({ "/proc/meminfo": "Percpu:   2 kB\n" }, (host) => {
+    assert.equal(host.kernelBytes(), 2048);
+  });
+  await hostWith({}, (host) => assert.equal(host.kernelBytes(), 0));
 });

@@ -1,0 +1,30 @@
+/** Starts the thread of a rehearsal, and ends it with all that it made. */
+import type { RehearsalAnswer, RehearsalRequest } from "./messages.ts";
+
+/** Resolves when the thread is told to end; throws when it dies, or when the signal aborts first. */
+export async function onStage(
+  request: RehearsalRequest,
+  signal: AbortSignal,
+): Promise<RehearsalAnswer> {
+  const url = new URL(
+    import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js",
+    import.meta.url,
+  );
+  const worker = new Worker(url, { type: "module", name: "rehearsal" });
+  const answered = Promise.withResolvers<RehearsalAnswer>();
+  const stop = () => answered.reject(new Error("stopped before it ended"));
+  worker.onmessage = ({ data }: MessageEvent<RehearsalAnswer>) => answered.resolve(data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    answered.reject(new Error(`the thread of the rehearsal died: ${event.message}`));
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    worker.postMessage(request);
+    return await answered.promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    worker.terminate();
+  }
+}
