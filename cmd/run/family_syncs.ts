@@ -2,6 +2,7 @@
 import type { Logger } from "../../lib/base/log.ts";
 import { SharedPorts } from "../../lib/health/ports.ts";
 import { FamilySync } from "../../lib/sync/family_sync.ts";
+import { SharedRest } from "../../lib/sync/shared_rest.ts";
 import { PromSyncMetrics } from "../../lib/sync/sync_metrics.ts";
 import type { Notice, Pace } from "../../lib/writers/writer.ts";
 import { healthCheckPorts } from "./health_check_ports.ts";
@@ -30,6 +31,7 @@ export async function familySyncs(
   runtime.registerMetrics(metrics);
   const syncMetrics = syncMetricsOf(proxy, pace);
   const everywhere = new SharedPorts();
+  const rest = pace.rest && new SharedRest(pace.rest);
   const syncs: FamilySync[] = [];
   for (const family of families) {
     const source = state.families.get(family);
@@ -48,7 +50,7 @@ export async function familySyncs(
             ? {
               minMs: pace.minSyncPeriodMs,
               gathering: pace.gathering,
-              ...(pace.rest ? { rest: pace.rest } : {}),
+              ...(rest ? { rest } : {}),
             }
             : { minMs: minSyncPeriodMs }),
           retryMs: syncPeriodMs,

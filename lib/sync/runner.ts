@@ -5,7 +5,8 @@
  * request that comes while idle runs at once; only those that come during a run are gathered.
  */
 import type { Clock } from "../base/clock.ts";
-import type { Gathering, Rest } from "../writers/writer.ts";
+import type { Gathering } from "../writers/writer.ts";
+import type { SharedRest } from "./shared_rest.ts";
 
 /** When to run. All times are in milliseconds. */
 export interface RunIntervals {
@@ -17,8 +18,8 @@ export interface RunIntervals {
   readonly maxMs: number;
   /** For requests that come while a run is going on; absent: the next run follows at once. */
   readonly gathering?: Gathering;
-  /** Before the next run, as long as the last one has earned; absent: none. */
-  readonly rest?: Rest;
+  /** Before the next run, also after those of others who share it; absent: none. */
+  readonly rest?: SharedRest;
 }
 
 /** What a runner needs. */
@@ -75,23 +76,27 @@ export class BoundedFrequencyRunner {
     let nextRunAt = clock.monotonic() + intervals.maxMs;
     while (!signal.aborted) {
       await this.#until(() => this.#requested, nextRunAt, signal);
+      await this.#untilRested(signal);
       if (signal.aborted) return;
       this.#requested = false;
       this.#forced = false;
-      const start = clock.monotonic();
+      const startMs = clock.monotonic();
       const nextInMs = await this.#runOnce(signal);
-      const end = clock.monotonic();
-      nextRunAt = end + nextInMs;
-      await this.#until(() => this.#forced, end + this.#pauseMs(end - start), signal);
+      const endMs = clock.monotonic();
+      intervals.rest?.ran({ startMs, endMs });
+      nextRunAt = endMs + nextInMs;
+      await this.#until(() => this.#forced, endMs + intervals.minMs, signal);
+      await this.#untilRested(signal);
       if (this.#requested) await this.#gather(signal);
     }
   }
 
-  /** The least time from the end of a run that took so long to the next. */
-  #pauseMs(tookMs: number): number {
-    const { minMs, rest } = this.#options.intervals;
-    if (!rest) return minMs;
-    return Math.max(minMs, Math.min(Math.max(tookMs * rest.times, rest.leastMs), rest.mostMs));
+  /** The rest may become longer while it is waited for. */
+  async #untilRested(signal: AbortSignal): Promise<void> {
+    const { clock, intervals: { rest } } = this.#options;
+    while (rest && rest.until > clock.monotonic() && !this.#forced && !signal.aborted) {
+      await this.#until(() => this.#forced, rest.until, signal);
+    }
   }
 
   /** Returns the time until the next run when nobody asks for one. */

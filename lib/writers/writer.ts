@@ -88,7 +88,7 @@ export interface Gathering {
   readonly mostMs: number;
 }
 
-/** How long others get the kernel for themselves after a sync. */
+/** How long others get the kernel for themselves after a sync of any family. */
 export interface Rest {
   /** So many times as long as the sync took, within the bounds. */
   readonly times: number;

@@ -16,14 +16,13 @@ import { IptablesWriter } from "./writer.ts";
 
 /**
  * The kernel checks a whole table for every commit that adds a rule, whoever commits, and everybody
- * else waits: others get twice the time that ours took. The families rest each for itself, and both
- * hold up the same others, so each rests for two. The older engine also hands over whole tables.
+ * else waits: others get twice the time that ours took. The older engine also hands over whole tables.
  */
 const paces: Readonly<Record<XtBackend, Pace>> = {
   nft: {
     minSyncPeriodMs: 0,
     gathering: { quietMs: 1, mostMs: 10 },
-    rest: { times: 5, leastMs: 10, mostMs: 1_000 },
+    rest: { times: 2, leastMs: 10, mostMs: 1_000 },
     fullSyncMs: 60 * 60_000,
     partialSyncs: true,
     driftCheckMs: 2_000,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { BoundedFrequencyRunner, type RunIntervals } from "../../../lib/sync/runner.ts";
+import { SharedRest } from "../../../lib/sync/shared_rest.ts";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { FakeClock } from "../../fakes/fake_clock.ts";
 
@@ -18,8 +19,10 @@ type Step =
   | { readonly fail: boolean; readonly force?: never }
   | { readonly advance: number; readonly runs: number; readonly force?: never };
 
-async function withRunner(times: RunIntervals, body: (rig: Rig) => Promise<void>): Promise<void> {
-  const clock = new FakeClock();
+async function withRunner(
+  { clock = new FakeClock(), times }: { readonly times: RunIntervals; readonly clock?: FakeClock },
+  body: (rig: Rig) => Promise<void>,
+): Promise<void> {
   const stop = new AbortController();
   const failures: number[] = [];
   const rig: Rig = {
@@ -242,7 +245,7 @@ const scenarios: readonly {
       minMs: 0,
       retryMs: 200,
       maxMs: 10_000,
-      rest: { times: 2, leastMs: 1, mostMs: 100 },
+      rest: new SharedRest({ times: 2, leastMs: 1, mostMs: 100 }),
     },
     durationMs: 20,
     steps: [
@@ -259,7 +262,7 @@ const scenarios: readonly {
       minMs: 0,
       retryMs: 200,
       maxMs: 10_000,
-      rest: { times: 10, leastMs: 1, mostMs: 30 },
+      rest: new SharedRest({ times: 10, leastMs: 1, mostMs: 30 }),
     },
     durationMs: 20,
     steps: [
@@ -276,7 +279,7 @@ const scenarios: readonly {
       minMs: 0,
       retryMs: 200,
       maxMs: 10_000,
-      rest: { times: 10, leastMs: 5, mostMs: 30 },
+      rest: new SharedRest({ times: 10, leastMs: 5, mostMs: 30 }),
     },
     steps: [
       { request: 1 },
@@ -321,7 +324,7 @@ const scenarios: readonly {
 
 for (const { durationMs = 0, name, steps, times } of scenarios) {
   Deno.test(`BoundedFrequencyRunner ${name}`, () =>
-    withRunner(times, async (rig) => {
+    withRunner({ times }, async (rig) => {
       rig.durationMs = durationMs;
       for (const [index, step] of steps.entries()) {
         if ("request" in step) { for (let i = 0; i < step.request; i++) rig.runner.request(); }
@@ -336,7 +339,7 @@ for (const { durationMs = 0, name, steps, times } of scenarios) {
 }
 
 Deno.test("BoundedFrequencyRunner counts the minimum interval from the end of a run", () =>
-  withRunner({ minMs: 1000, retryMs: 5000, maxMs: 10_000 }, async (rig) => {
+  withRunner({ times: { minMs: 1000, retryMs: 5000, maxMs: 10_000 } }, async (rig) => {
     rig.durationMs = 700;
     rig.runner.request();
     await rig.clock.advance(100);
@@ -348,7 +351,7 @@ Deno.test("BoundedFrequencyRunner counts the minimum interval from the end of a 
   }));
 
 Deno.test("BoundedFrequencyRunner tells of a failure and when it tries again", () =>
-  withRunner({ minMs: 1000, retryMs: 5000, maxMs: 10_000 }, async (rig) => {
+  withRunner({ times: { minMs: 1000, retryMs: 5000, maxMs: 10_000 } }, async (rig) => {
     rig.failing = true;
     rig.runner.request();
     await rig.clock.advance(5000);
@@ -385,4 +388,38 @@ Deno.test("BoundedFrequencyRunner stops at once when told to, also within its in
   runner.request();
   await runner.run(stop.signal);
   assert.equal(runs, 1);
+});
+
+Deno.test("runners that share a rest keep it after each other's runs, and wait for no run", async () => {
+  const rest = new SharedRest({ times: 2, leastMs: 1, mostMs: 100 });
+  const times: RunIntervals = { minMs: 0, retryMs: 200, maxMs: 10_000, rest };
+  await withRunner({ times }, async (one) => {
+    const { clock } = one;
+    await withRunner({ times, clock }, async (other) => {
+      one.durationMs = other.durationMs = 20;
+      one.runner.request();
+      await clock.advance(10);
+      other.runner.request();
+      await clock.advance(0);
+      assert.deepEqual([one.runs, other.runs], [1, 1], "no run waits for another");
+      // One rests from 20 to 60, the other from 30 to 70.
+      await clock.advance(10);
+      one.runner.request();
+      await clock.advance(49);
+      assert.deepEqual([one.runs, other.runs], [1, 1]);
+      await clock.advance(1);
+      assert.deepEqual([one.runs, other.runs], [2, 1], "after the other's rest");
+      await clock.advance(25);
+      other.runner.request();
+      await clock.advance(34);
+      assert.deepEqual([one.runs, other.runs], [2, 1]);
+      await clock.advance(1);
+      assert.deepEqual([one.runs, other.runs], [2, 2], "an idle one too");
+      await clock.advance(30);
+      one.runner.force();
+      await clock.advance(0);
+      assert.deepEqual([one.runs, other.runs], [3, 2], "forced");
+      await clock.advance(50);
+    });
+  });
 });
