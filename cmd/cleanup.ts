@@ -1,7 +1,8 @@
 /** `cleanup --mode M`: removes what a proxy mode left on this node, and nothing else. */
+import { type Clock, systemClock } from "../lib/base/clock.ts";
 import { describeError, UsageError } from "../lib/base/errors.ts";
 import { FileError } from "../lib/base/files.ts";
-import { boolean, oneOf, repeatedPath } from "../lib/base/flag_values.ts";
+import { boolean, duration, oneOf, repeatedPath } from "../lib/base/flag_values.ts";
 import { defineFlag } from "../lib/base/flags.ts";
 import { ConfigError, describeProblem } from "../lib/config/problem.ts";
 import { internalDefaults, type ProxyConfiguration } from "../lib/config/internal.ts";
@@ -12,6 +13,7 @@ import { type Kernel, LinuxKernel } from "../lib/kernel/kernel.ts";
 import { recordFolder } from "../lib/record/record_file.ts";
 import { leftoversByMode } from "../lib/writers/registry.ts";
 import { isDone } from "./cleanup/clean_up.ts";
+import { doorsWith } from "./cleanup/doors.ts";
 import { findLiveProxy, type LiveProxy } from "./cleanup/live_proxy.ts";
 import { refusalJson } from "./cleanup/report.ts";
 import { requireNetAdmin } from "./cleanup/rights.ts";
@@ -28,6 +30,8 @@ export interface CleanupMachine {
   openKernel(context: CommandContext): Kernel & AsyncDisposable;
   /** Where the record of this node's proxy is; there is none where it is absent. */
   readonly recordFolder?: string;
+  /** The system's when absent. */
+  readonly clock?: Clock;
 }
 
 const refused = 2;
@@ -57,10 +61,31 @@ const forceFlag = defineFlag({
   fallback: false,
 });
 
+const drainFlag = defineFlag({
+  name: "drain",
+  type: boolean,
+  summary: "let connections of ipvs mode end first, while another mode serves",
+  fallback: false,
+});
+
+const drainTimeoutFlag = defineFlag({
+  name: "drain-timeout",
+  type: duration,
+  summary: "how long --drain waits",
+  fallback: 60 * 60_000,
+});
+
+const cutFlag = defineFlag({
+  name: "cut-at-deadline",
+  type: boolean,
+  summary: "cut what --drain still waits for when its time is over, instead of leaving it",
+  fallback: false,
+});
+
 const configFlag = defineFlag({
   name: "config",
   type: repeatedPath,
-  summary: "the configuration of this node's proxy, where it serves its pages at other addresses",
+  summary: "the configuration of this node's proxy: where it serves its pages, what it excludes",
   fallback: [],
 });
 
@@ -81,11 +106,24 @@ export function createCleanupCommand(machine: CleanupMachine): Command {
       "Reads first, prints what it removes, removes it and reads again. A mode whose proxy " +
       "runs on this node is refused. What other programs made is never touched. Needs no apiserver.",
     operands: [],
-    flags: [configFlag, dryRunFlag, forceFlag, modeFlag, outputFlag],
+    flags: [
+      configFlag,
+      cutFlag,
+      drainFlag,
+      drainTimeoutFlag,
+      dryRunFlag,
+      forceFlag,
+      modeFlag,
+      outputFlag,
+    ],
     examples: [
       { what: "See what nftables mode left", command: "cleanup --mode nftables --dry-run" },
       { what: "Remove it", command: "cleanup --mode nftables" },
       { what: "Each chain by name", command: "cleanup --mode iptables --dry-run -v 1" },
+      {
+        what: "Once nftables mode serves, let the connections of ipvs mode end and remove it",
+        command: "cleanup --mode ipvs --drain --drain-timeout 30m",
+      },
       { what: "Of all modes, told to programs", command: "cleanup --mode all -o json" },
     ],
     run: (context) => run(machine, context),
@@ -101,15 +139,18 @@ async function run(machine: CleanupMachine, context: CommandContext): Promise<nu
     throw new UsageError(`Missing --mode; give --mode ${[...modes, all].join(", --mode ")}`);
   }
   const dryRun = args.get(dryRunFlag);
+  await requireDrainable(mode, args);
   await using kernel = machine.openKernel(context);
   requireNetAdmin(kernel);
   const warn = (sentence: string) => stderr.write(`Warning: ${sentence}\n`);
   const record = await NodeRecord.read({ folder: machine.recordFolder, kernel, warn });
   const chosen = mode === all ? modes : [mode];
-  if (!dryRun && !args.get(forceFlag)) {
-    const addresses = addressesOf(await configurationOf(args.get(configFlag)));
+  const drains = args.get(drainFlag);
+  const configuration = await configurationOf(args.get(configFlag));
+  if (!dryRun && (drains || !args.get(forceFlag))) {
     const { ask } = machine;
-    const refusal = refusalOf(mode, await findLiveProxy(addresses, { ask, record, signal }));
+    const live = await findLiveProxy(addressesOf(configuration), { ask, record, signal });
+    const refusal = drains ? drainRefusalOf(mode, live) : refusalOf(mode, live);
     if (refusal !== undefined) {
       stderr.write(`Error: ${refusal}\n`);
       if (args.get(outputFlag) === "json") stdout.write(refusalJson(refusal, dryRun));
@@ -117,7 +158,17 @@ async function run(machine: CleanupMachine, context: CommandContext): Promise<nu
     }
   }
   const outcomes = await cleanUpAndTell(chosen, {
-    doors: await record.doorsWithSettings(leftoversByMode),
+    doors: await record.doorsWithSettings(doorsWith(leftoversByMode, {
+      excluded: configuration.ipvs.excludeCIDRs,
+      ...(drains && {
+        drain: {
+          clock: machine.clock ?? systemClock,
+          timeoutMs: args.get(drainTimeoutFlag),
+          cuts: args.get(cutFlag),
+          stderr,
+        },
+      }),
+    })),
     kernel,
     dryRun,
     format: args.get(outputFlag) === "json" ? "json" : "text",
@@ -128,6 +179,33 @@ async function run(machine: CleanupMachine, context: CommandContext): Promise<nu
   });
   if (!dryRun) await record.tidy(warn);
   return isDone(outcomes) ? 0 : 1;
+}
+
+/** Only a mode whose connections need it can be drained. */
+async function requireDrainable(
+  mode: string,
+  args: CommandContext["arguments"],
+): Promise<void> {
+  if (!args.get(drainFlag)) {
+    const given = [cutFlag, drainTimeoutFlag].find((flag) => args.has(flag));
+    if (given) throw new UsageError(`Cannot use --${given.name} without --drain; give --drain too`);
+    return;
+  }
+  if ((await leftoversByMode.get(mode)?.())?.drain) return;
+  throw new UsageError(
+    `Cannot drain with --mode ${mode}: connections need only what ipvs mode left; give --mode ipvs, or leave out --drain`,
+  );
+}
+
+/** Connections of the mode live on only while another one takes the new ones. */
+function drainRefusalOf(mode: string, live: LiveProxy | undefined): string | undefined {
+  if (live?.mode !== undefined && live.mode !== mode) return undefined;
+  const reason = !live
+    ? "no proxy serves in another mode on this node"
+    : live.mode === undefined
+    ? `a proxy ${live.sign} and does not tell its mode`
+    : `a proxy in ${live.mode} mode runs here and ${live.sign}`;
+  return `Cannot drain ${mode} mode: ${reason}; start one in nftables mode first, or leave out --drain`;
 }
 
 /** Why the proxy that runs here is in the way; undefined where it is not. */

@@ -1,6 +1,7 @@
 /** What the proxy says when it starts and when it has arrived: what it does, for whom, and where to look. */
 import { programVersion } from "../../lib/base/version.ts";
 import { tellDefaultMode } from "./default_mode.ts";
+import { tellDeprecatedMode } from "./deprecated_mode.ts";
 import type { Proxy } from "./proxy.ts";
 
 /** A few lines; details are on `/statusz` and `/configz`. */
@@ -16,6 +17,7 @@ export function announce(proxy: Proxy): void {
     source: description,
   });
   tellDefaultMode(proxy);
+  tellDeprecatedMode(proxy);
   context.logger.info("This node", {
     name: nodeName,
     addresses: families.map((family) => addresses[family]).join(","),

@@ -107,10 +107,10 @@ async function firstKnowledge(
     progress: new ProgressLine(stderr),
     userAgent: userAgentOf(options),
   });
-  const { listsAllAddresses } = runtime;
+  const { listsAllAddresses, ownLink } = runtime;
   const state = clusterStateOf({ configuration, gates, nodeName, startMs, listsAllAddresses });
   const { links } = kernel;
-  await readAddresses({ links, state, clock, logger, standIn: !hasNode }, lifetime.signal);
+  await readAddresses({ links, ownLink, state, clock, logger, standIn: !hasNode }, lifetime.signal);
   const guard = new NodeGuard({
     nodeName,
     clock,

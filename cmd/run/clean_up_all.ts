@@ -1,6 +1,7 @@
 /** `--cleanup`: upstream's way to ask for the removal of what every mode left. It never refuses. */
 import { leftoversByMode } from "../../lib/writers/registry.ts";
 import { NodeRecord } from "../cleanup/node_record.ts";
+import { doorsWith } from "../cleanup/doors.ts";
 import { isDone } from "../cleanup/clean_up.ts";
 import { cleanUpAndTell } from "../cleanup/tell.ts";
 import { requireNetAdmin } from "../cleanup/rights.ts";
@@ -18,7 +19,9 @@ export async function cleanUpAll(
   const warn = (sentence: string) => stderr.write(`Warning: ${sentence}\n`);
   const record = await NodeRecord.read({ folder, kernel, warn });
   const outcomes = await cleanUpAndTell([...leftoversByMode.keys()], {
-    doors: await record.doorsWithSettings(leftoversByMode),
+    doors: await record.doorsWithSettings(
+      doorsWith(leftoversByMode, { excluded: configuration.ipvs.excludeCIDRs }),
+    ),
     kernel,
     dryRun,
     format: "text",

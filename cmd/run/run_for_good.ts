@@ -24,7 +24,8 @@ function changesOf({ families, state }: Proxy): number {
 
 /** Keeps everything programmed until the lifetime ends. */
 export async function runForGood(proxy: Proxy): Promise<void> {
-  const { clock, context, lifetime, metrics, nodeName, options, events, state, kernel } = proxy;
+  const { clock, context, lifetime, metrics, nodeName, options, events, runtime, state, kernel } =
+    proxy;
   const { logger } = context;
   announce(proxy);
   lifetime.start((signal) =>
@@ -60,7 +61,14 @@ export async function runForGood(proxy: Proxy): Promise<void> {
   lifetime.start((signal) => returnMemory({ self: kernel.self, clock, changes }, signal));
   lifetime.start((signal) =>
     followAddresses(
-      { links: kernel.links, state, clock, logger, standIn: !proxy.hasNode },
+      {
+        links: kernel.links,
+        ownLink: runtime.ownLink,
+        state,
+        clock,
+        logger,
+        standIn: !proxy.hasNode,
+      },
       signal,
     )
   );

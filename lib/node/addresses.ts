@@ -17,6 +17,8 @@ export interface AddressParts {
   readonly state: Pick<ClusterState, "setInterfaceAddresses">;
   /** Whether this host's own addresses are the node's while no Node tells them. */
   readonly standIn: boolean;
+  /** A link that holds addresses of Services, which are no node's. */
+  readonly ownLink?: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -69,8 +71,8 @@ export async function followAddresses(parts: AddressParts, signal: AbortSignal):
 
 const failureKey = "addresses";
 
-function read({ links, standIn, state }: AddressParts): void {
-  const addresses = links.addresses();
+function read({ links, ownLink, standIn, state }: AddressParts): void {
+  const addresses = links.addresses().filter(({ linkName }) => linkName !== ownLink);
   const standIns = standIn ? ownAddresses({ addresses, routes: links.routes() }) : [];
   state.setInterfaceAddresses(addresses.map(({ ip }) => ip), standIns);
 }

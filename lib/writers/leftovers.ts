@@ -2,6 +2,7 @@
  * The third door of a mode: what it may have left on a node. It needs no settings and no writer, so
  * that whoever looks for the rules of other modes does not load those modes.
  */
+import type { Clock } from "../base/clock.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 import type { Protocol } from "../base/protocol.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -88,6 +89,14 @@ export interface ModeLeftovers {
    */
   find(kernel: Kernel, signal: AbortSignal): Promise<readonly Leftover[]>;
   readonly removal: Removal;
+  /** The same without what is in these ranges, in a mode whose configuration has such: it is somebody else's. */
+  removalBut?(excluded: readonly string[]): Removal;
+  /**
+   * Waits until what the mode holds has no connections, and removes each part as soon as that is so; another
+   * mode serves already. Tells what is left at the deadline. Absent where connections need nothing of
+   * the mode.
+   */
+  drain?(kernel: Kernel, options: DrainOptions): Promise<readonly Kept[]>;
   /** What the mode may have set; whoever removes its rules decides whether that goes back. */
   readonly settings?: readonly ModeSetting[];
   /**
@@ -101,6 +110,24 @@ export interface ModeLeftovers {
    * Tells what it changed: nothing when repeated.
    */
   standAside?(kernel: Kernel, options: StandAsideOptions): Promise<readonly string[]>;
+}
+
+/** How a mode waits for its connections. */
+export interface DrainOptions {
+  readonly clock: Clock;
+  /** By the clock's monotonic time. */
+  readonly deadlineMs: number;
+  /** What is in these ranges is somebody else's. */
+  readonly excluded: readonly string[];
+  readonly onProgress: (progress: DrainProgress) => void;
+  readonly signal: AbortSignal;
+}
+
+/** What is waited for. */
+export interface DrainProgress {
+  readonly connections: number;
+  readonly servers: number;
+  readonly leftMs: number;
 }
 
 /** Whose rules serve from now on. */

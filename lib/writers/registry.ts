@@ -22,7 +22,11 @@ const modes = {
     rules: () => import("./iptables/mod.ts"),
     leftovers: () => import("./iptables/leftovers.ts"),
   },
-  ipvs: ipvsConfig,
+  ipvs: {
+    ...ipvsConfig,
+    rules: () => import("./ipvs/mod.ts"),
+    leftovers: () => import("./ipvs/leftovers.ts"),
+  },
   winkernel: winkernelConfig,
 };
 

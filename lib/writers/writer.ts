@@ -148,6 +148,8 @@ export interface ModeConfig<Settings, Mode extends string = string> {
   readonly platform?: "windows";
   /** The feature gate that must be on to choose it. */
   readonly gate?: string;
+  /** Present where it will go: what people are told at each start, as an Event with this reason too. */
+  readonly deprecation?: { readonly reason: string; readonly note: string };
   /** Where node ports answer when nobody says anything; on every address of the node when absent. */
   readonly nodePortAddresses?: readonly string[];
 }
@@ -177,6 +179,8 @@ export interface ModeRuntime {
    * address that comes or goes is then a change of the settings.
    */
   readonly listsAllAddresses: boolean;
+  /** A link that the mode makes for itself: its addresses are no node's, and it holds them by the thousand. */
+  readonly ownLink?: string;
   /** Asks the kernel, without changing it, whether the mode can work there. */
   probe(kernel: Kernel, family: IpFamily): Promise<Probe>;
   /**

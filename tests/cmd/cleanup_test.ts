@@ -218,11 +218,11 @@ Deno.test("cleanup without a mode, with an unknown one or without rights is wron
   assert.equal(none.exitCode, 2);
   assert.equal(
     none.stderr,
-    "Error: Missing --mode; give --mode nftables, --mode iptables, --mode userspace, --mode all\n",
+    "Error: Missing --mode; give --mode nftables, --mode iptables, --mode ipvs, --mode userspace, --mode all\n",
   );
   const unknown = await cleanup(["--mode=ebpf"]);
   assert.equal(unknown.exitCode, 2);
-  assert.match(unknown.stderr, /"ebpf" is none of nftables, iptables, userspace, all/);
+  assert.match(unknown.stderr, /"ebpf" is none of nftables, iptables, ipvs, userspace, all/);
   const self = new FakeSelf({ hasNetAdmin: false });
   const ran = await cleanup(["--mode=nftables"], { kernel: new FakeKernel({ self }) });
   assert.equal(ran.exitCode, 2);

@@ -1,11 +1,14 @@
 /** What a row of a table of fates means in a set-up: the rules of traffic policies, and nothing else. */
 import type { IpFamily } from "../../lib/base/ip_family.ts";
 import type { Host } from "./addresses.ts";
-import type { EndpointName, FateRow } from "./fate.ts";
+import type { EndpointName, Expectation, FateRow } from "./fate.ts";
 import type { Setup } from "./setups.ts";
 
-/** `own`: the endpoint sees who sent the packet; `node`: an address of the node. */
-export type Source = "own" | "node";
+/**
+ * `own`: the endpoint sees who sent the packet; `node`: an address of the node; `asked`: the address that
+ * was asked for, which is the node's too.
+ */
+export type Source = "own" | "node" | "asked";
 
 /** The endpoints that may answer, each with the source address it must see; or nobody. */
 export type ExpectedFate =
@@ -28,7 +31,7 @@ export function expectedFate(row: FateRow, place: Place): ExpectedFate {
 }
 
 function fateByPolicy(row: FateRow, setup: Setup): ExpectedFate {
-  const expect = setup.mode.kind === "iptables" ? row.inIptables ?? row.expect : row.expect;
+  const expect = expectationOf(row, setup);
   switch (expect.kind) {
     case "rejected":
     case "dropped":
@@ -41,12 +44,31 @@ function fateByPolicy(row: FateRow, setup: Setup): ExpectedFate {
     case "host-network":
       return reached(row, expect.endpoints, "own");
     case "external-local":
+      if (setup.mode.kind === "ipvs") return externalLocalInIpvs(row, expect);
       // Short circuits: what comes from here need not stay here.
       if (row.from === "node") return reached(row, expect.anywhere, "node");
       if (isKnownPod(row.from, setup)) return reached(row, expect.anywhere, "own");
       if (expect.here.length === 0) return { kind: "dropped" };
       return reached(row, expect.here, "own");
   }
+}
+
+function expectationOf({ expect, inIptables, inIpvs }: FateRow, { mode }: Setup): Expectation {
+  if (mode.kind === "iptables") return inIptables ?? expect;
+  return mode.kind === "ipvs" ? inIpvs ?? expect : expect;
+}
+
+/**
+ * One virtual server is for everybody, so there is no short circuit; where nobody serves here others do.
+ * Nothing is masqueraded, and to what the node asks for it gives that very address as its own.
+ */
+function externalLocalInIpvs(
+  row: FateRow,
+  { anywhere, here }: Extract<Expectation, { readonly kind: "external-local" }>,
+): ExpectedFate {
+  const isAtNodePort = row.to.kind === "node-port";
+  const source = row.from === "node" && !isAtNodePort ? "asked" : "own";
+  return reached(row, here.length > 0 ? here : anywhere, source);
 }
 
 /** iptables mode sends IPv4's packets on from the loopback address. */

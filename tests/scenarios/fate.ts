@@ -53,6 +53,8 @@ export interface FateRow {
   readonly expect: Expectation;
   /** What becomes of it in iptables mode, where that differs. */
   readonly inIptables?: Expectation;
+  /** The same for ipvs mode. */
+  readonly inIpvs?: Expectation;
   /** Upstream's nftables mode lets it through. */
   readonly oursAlone?: boolean;
   /** Repeated connections all meet the same endpoint. */

@@ -76,11 +76,16 @@ function unallocated(from: Host, text: PortText): FateRow {
     protocol,
     expect: dropped,
     inIptables: untouched,
+    inIpvs: untouched,
   };
 }
 
 function inIptables(expect: Expectation, all: readonly FateRow[]): FateRow[] {
   return all.map((row) => ({ ...row, inIptables: expect }));
+}
+
+function inIpvs(expect: Expectation, all: readonly FateRow[]): FateRow[] {
+  return all.map((row) => ({ ...row, inIpvs: expect }));
 }
 
 function sticky(all: readonly FateRow[]): FateRow[] {
@@ -114,15 +119,21 @@ const unknownPortsAndAddresses: readonly FateRow[] = [
     ...rows("client-a", ["gone", "cluster-ip", "81"], rejected)
       .map((row) => ({ ...row, oursAlone: true })),
   ]),
-  ...rows(["client-a", "node"], ["lb-cluster", "load-balancer-ip", "9999"], untouched),
-  ...rows("client-a", ["lb-cluster", "external-ip", "9999"], untouched),
+  // In ipvs mode these addresses are the node's, and it refuses what is none of a Service's ports.
+  ...inIpvs(rejected, [
+    ...rows(["client-a", "node"], ["lb-cluster", "load-balancer-ip", "9999"], untouched),
+    ...rows("client-a", ["lb-cluster", "external-ip", "9999"], untouched),
+  ]),
   ...(["client-a", "pod-a", "node", "remote-pod"] as const).map((from) => unallocated(from, "80")),
   unallocated("client-a", "53/UDP"),
   unallocated("pod-a", "80/SCTP"),
-  ...inIptables(untouched, [
-    ...rows(["client-a", "pod-a"], ["other-proxy", "cluster-ip", "80"], dropped),
-    ...rows("pod-a", ["headless", "cluster-ip", "80"], dropped),
-  ]),
+  ...inIpvs(
+    untouched,
+    inIptables(untouched, [
+      ...rows(["client-a", "pod-a"], ["other-proxy", "cluster-ip", "80"], dropped),
+      ...rows("pod-a", ["headless", "cluster-ip", "80"], dropped),
+    ]),
+  ),
 ];
 
 const externalPolicyCluster: readonly FateRow[] = [
@@ -184,13 +195,20 @@ const internalPolicyLocal: readonly FateRow[] = [
     internal(B),
   ),
   ...rows(["client-a", "pod-a"], ["internal-local", "cluster-ip", "53/UDP"], internal(B)),
-  ...rows(
-    ["client-a", "pod-a", "node", "remote-pod"],
-    ["internal-local-remote", "cluster-ip", "80"],
-    dropped,
+  // ipvs mode cannot drop: its virtual server has no destination, or those of Cluster policy.
+  ...inIpvs(
+    rejected,
+    rows(
+      ["client-a", "pod-a", "node", "remote-pod"],
+      ["internal-local-remote", "cluster-ip", "80"],
+      dropped,
+    ),
   ),
   ...rows("client-a", ["both-local", "cluster-ip", "80"], internal(B)),
-  ...rows("client-a", ["internal-local-but-exposed", "cluster-ip", "80"], dropped),
+  ...inIpvs(
+    internal(R),
+    rows("client-a", ["internal-local-but-exposed", "cluster-ip", "80"], dropped),
+  ),
   ...rows(
     ["client-a", "pod-a", "node"],
     ["internal-local-but-exposed", ["load-balancer-ip", "node-port"], "80"],

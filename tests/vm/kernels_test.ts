@@ -13,6 +13,7 @@ const everywhere: readonly string[] = [
   "tests/vm/fates/nftables.ts",
   "tests/vm/fates/iptables_nft.ts",
   "tests/vm/fates/iptables_legacy.ts",
+  "tests/vm/fates/ipvs.ts",
 ];
 
 /** What is worth its time on one kernel only: the oldest has the fewest features. */

@@ -4,7 +4,7 @@ import { kindOfSet } from "./errors.ts";
 
 /**
  * `create KUBE-CLUSTER-IP hash:ip,port family inet hashsize 1024 maxelem 65536`. Members follow as
- * `add KUBE-CLUSTER-IP 10.96.0.1,tcp:80`. For tests: beside the tool's own text.
+ * `add KUBE-CLUSTER-IP 10.96.0.1,tcp:80`.
  */
 export function setText(set: IpsetDefinition): string {
   const size = set.type === "bitmap:port"

@@ -177,12 +177,14 @@ class RuleReader {
   }
 
   #addrtype(): XtMatch | undefined {
+    const notSource = this.#take("!");
     const source = this.#take("--src-type", "LOCAL");
     const destination = this.#take("--dst-type", "LOCAL");
-    if (!source && !destination) return undefined;
+    if (!source && (notSource || !destination)) return undefined;
     return {
       kind: "addrtype",
       ...(source && { source: "LOCAL" }),
+      ...(notSource && { notSource }),
       ...(destination && { destination: "LOCAL" }),
     };
   }

@@ -20,6 +20,8 @@ export interface XtOwned {
   readonly plain?: readonly string[];
   /** Comments of the owner's jumps in chains that the kernel calls itself. */
   readonly jumpComments: readonly string[];
+  /** Those of them that nobody else writes: such a jump is the owner's also where its chain stays. */
+  readonly soleJumpComments?: readonly string[];
 }
 
 /** One thing that goes, in iptables' words. */
@@ -176,7 +178,7 @@ function step(
 
 async function look(
   reading: XtReading,
-  { isOwn, others, owned: { jumpComments, table } }: {
+  { isOwn, others, owned: { jumpComments, soleJumpComments = [], table } }: {
     readonly owned: XtOwned;
     readonly isOwn: ReadonlySet<string>;
     readonly others: XtReading["chains"];
@@ -189,11 +191,15 @@ async function look(
   for (const [chain, rules] of found) {
     for (const listed of rules) {
       const { jump, key, rule } = listed;
-      if (jump === undefined || !isOwn.has(jump)) continue;
-      const comment = commentOf(listed);
-      const isOurs = comment !== undefined && jumpComments.includes(comment);
+      if (jump === undefined) continue;
+      const comment = commentOf(listed) ?? "";
+      const isOurs = isOwn.has(jump)
+        ? jumpComments.includes(comment)
+        : soleJumpComments.includes(comment);
       if (rule && isOurs && builtIn.has(chain)) jumps.push({ chain, rule, key });
-      else if (!holders.has(jump)) holders.set(jump, { chain, rule: key.replace(/^\? /, "") });
+      else if (isOwn.has(jump) && !holders.has(jump)) {
+        holders.set(jump, { chain, rule: key.replace(/^\? /, "") });
+      }
     }
   }
   return { jumps, holders };

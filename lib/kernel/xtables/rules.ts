@@ -66,7 +66,13 @@ export type XtMatch =
   /** Any of these states, sorted as in `xtStates`. */
   | { readonly kind: "conntrack"; readonly states: readonly XtState[]; readonly not?: boolean }
   /** `LOCAL`: an address of this machine. */
-  | { readonly kind: "addrtype"; readonly source?: "LOCAL"; readonly destination?: "LOCAL" }
+  | {
+    readonly kind: "addrtype";
+    readonly source?: "LOCAL";
+    readonly destination?: "LOCAL";
+    /** The source is none. */
+    readonly notSource?: boolean;
+  }
   /** Matches at random, so often of 2^31 times: see `chanceOf`. */
   | { readonly kind: "statistic"; readonly chance: number }
   /** Notes the source address under this name. */

@@ -56,6 +56,8 @@ const Ports = { source: 0, destination: 4, rest: 8, bytes: 16 } as const;
 const Statistic = { mode: 0, flags: 2, probability: 4, repeated: 12, bytes: 24 } as const;
 /** `1 << RTN_LOCAL`. */
 const LOCAL = 4;
+/** The flag that turns the source's test round. */
+const NOT_SOURCE = 0x1;
 /** `struct nf_nat_range2`. */
 const Range2 = {
   flags: 0,
@@ -98,6 +100,7 @@ export function matchStructure(
       return makeStructure({ name: "addrtype", revision: 1, bytes: 8 }, (view) => {
         view.setUint16(0, match.source ? LOCAL : 0, true);
         view.setUint16(2, match.destination ? LOCAL : 0, true);
+        view.setUint32(4, match.notSource ? NOT_SOURCE : 0, true);
       });
     case "statistic":
       return makeStructure({ name: "statistic", revision: 0, bytes: Statistic.bytes }, (view) => {
@@ -301,12 +304,15 @@ function readConntrack(view: DataView): XtMatch | undefined {
 function readAddrtype(view: DataView): XtMatch | undefined {
   const source = view.getUint16(0, true);
   const destination = view.getUint16(2, true);
-  const isSaid = view.getUint32(4, true) === 0 && (source | destination) === LOCAL &&
+  const flags = view.getUint32(4, true);
+  const isSaid = (flags === 0 || (flags === NOT_SOURCE && source !== 0)) &&
+    (source | destination) === LOCAL &&
     (source === 0 || source === LOCAL) && (destination === 0 || destination === LOCAL);
   if (!isSaid) return undefined;
   return {
     kind: "addrtype",
     ...(source !== 0 && { source: "LOCAL" }),
+    ...(flags !== 0 && { notSource: true }),
     ...(destination !== 0 && { destination: "LOCAL" }),
   };
 }

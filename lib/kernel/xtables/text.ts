@@ -120,7 +120,8 @@ function matchText(match: XtMatch, family: IpFamily): string {
     case "conntrack":
       return `-m conntrack${match.not ? " !" : ""} --ctstate ${match.states.join(",")}`;
     case "addrtype":
-      return "-m addrtype" + (match.source ? ` --src-type ${match.source}` : "") +
+      return "-m addrtype" + (match.notSource ? " !" : "") +
+        (match.source ? ` --src-type ${match.source}` : "") +
         (match.destination ? ` --dst-type ${match.destination}` : "");
     case "statistic":
       return `-m statistic --mode random --probability ${chanceText(match.chance)}`;

@@ -120,9 +120,12 @@ class IptablesRuntime implements ModeRuntime {
     return mode === "iptables" && (this.#chosen === undefined || backend === this.#chosen);
   }
 
-  /** In either engine packets meet chains of the same priority, whose order is that of their making. */
-  servesBeside({ backend }: Parameters<ModeRuntime["owns"]>[0]): boolean {
-    return backend !== "nft" && backend !== "legacy";
+  /**
+   * In either engine packets meet chains of the same priority, whose order is that of their making. The
+   * addresses of ipvs mode are this machine's, so that packets come in where this mode refuses nothing.
+   */
+  servesBeside({ backend, mode }: Parameters<ModeRuntime["owns"]>[0]): boolean {
+    return backend !== "nft" && backend !== "legacy" && mode !== "ipvs";
   }
 
   async #backend(kernel: Kernel): Promise<BackendChoice> {

@@ -10,12 +10,12 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import { XtablesError } from "../../kernel/xtables/errors.ts";
 import {
   builtInChains,
-  toolOf,
   type XtChange,
   type XtRule,
   type XtTable,
 } from "../../kernel/xtables/rules.ts";
 import type { Xtables } from "../../kernel/xtables/xtables.ts";
+import { missingTool } from "../kube_chains/backend.ts";
 import type { Probe } from "../writer.ts";
 
 /** Chains of these names are nobody's: the batch must not meet what is there. */
@@ -38,14 +38,10 @@ export async function probe(
   return { kind: "unknown", reason: "the kernel took what it should have refused" };
 }
 
-function probeLegacy({ commands }: Kernel, family: IpFamily): Probe {
-  for (const what of ["restore", "save"]) {
-    const tool = `${toolOf(family)}-legacy-${what}`;
-    if (commands.lookPath(tool) !== undefined) continue;
-    const reason = `"${tool}" is not installed; install iptables, or set iptables.backend to nft`;
-    return { kind: "unsupported", reason };
-  }
-  return { kind: "supported" };
+function probeLegacy(kernel: Kernel, family: IpFamily): Probe {
+  const missing = missingTool(kernel, { backend: "legacy", family });
+  if (missing === undefined) return { kind: "supported" };
+  return { kind: "unsupported", reason: `${missing}, or set iptables.backend to nft` };
 }
 
 function judge(error: unknown, last: number): Probe {

@@ -83,4 +83,10 @@ export const ipvsConfig: ModeConfig<IpvsSettings, "ipvs"> = {
   },
   defaults,
   gate: "KubeProxyIPVS",
+  deprecation: {
+    reason: "IPVSDeprecation",
+    note:
+      "The ipvs mode is deprecated: Kubernetes 1.40 switches it off by default and 1.43 removes " +
+      'it; "kube-proxy doctor" tells whether this node can leave it for nftables mode',
+  },
 };

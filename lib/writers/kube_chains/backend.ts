@@ -7,6 +7,7 @@ import type { Logger } from "../../base/log.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import { Errno } from "../../kernel/errno.ts";
 import { hasErrno } from "../../kernel/netlink/errors.ts";
+import { toolOf } from "../../kernel/xtables/rules.ts";
 import type { Nftables } from "../../kernel/nftables/nftables.ts";
 import type { XtBackend } from "../../kernel/xtables/xtables.ts";
 import { hintChains } from "./names.ts";
@@ -19,6 +20,17 @@ export interface BackendChoice {
   readonly backend: XtBackend;
   /** Completes "…, since ". */
   readonly reason: string;
+}
+
+/** The tool of the older tables that is not installed, with the way out; undefined where none is needed or missing. */
+export function missingTool(
+  { commands }: Kernel,
+  { backend, family }: { readonly backend: XtBackend; readonly family: IpFamily },
+): string | undefined {
+  if (backend === "nft") return undefined;
+  const tools = ["restore", "save"].map((what) => `${toolOf(family)}-legacy-${what}`);
+  const missing = tools.find((tool) => commands.lookPath(tool) === undefined);
+  return missing && `"${missing}" is not installed; install iptables`;
 }
 
 /** Looks without changing anything: a table that is not there is not made by asking. */

@@ -38,6 +38,20 @@ export const FilterChain = {
   firewall: "KUBE-FIREWALL",
 } as const;
 
+/** Chains that ipvs mode alone has. */
+export const IpvsChain = {
+  /** nat: what is to be masqueraded of node ports; filter: health checks of load balancers. */
+  nodePort: "KUBE-NODE-PORT",
+  /** What is to be masqueraded of load balancer addresses. */
+  loadBalancer: "KUBE-LOAD-BALANCER",
+  /** Who may reach load balancer addresses that are not open to everybody. */
+  sourceRanges: "KUBE-SOURCE-RANGES-FIREWALL",
+  /** Keeps ports of this machine from being reached by addresses of Services. */
+  filter: "KUBE-IPVS-FILTER",
+  /** This machine itself, where it may not reach a load balancer address. */
+  outFilter: "KUBE-IPVS-OUT-FILTER",
+} as const;
+
 /** A chain without rules in each table: whoever flushes the tables takes it along. */
 export const canaryChain = "KUBE-PROXY-CANARY";
 

@@ -1,6 +1,6 @@
-/** What iptables and userspace mode have in the tables of iptables, in all versions of Kubernetes' proxy. */
+/** What the modes have in the tables of iptables, in all versions of Kubernetes' proxy. */
 import type { XtOwned } from "../../kernel/xtables/remove.ts";
-import { canaryChain, FilterChain, NatChain, portalChains } from "./names.ts";
+import { canaryChain, FilterChain, IpvsChain, NatChain, portalChains } from "./names.ts";
 
 /** Nothing is a Service's by its beginning alone: `KUBE-SVC-mine` is somebody else's. */
 const hashedChain = /^KUBE-(SVC|SVL|EXT|FW|SEP|XLB)-[A-Z2-7]{16}$/;
@@ -39,6 +39,7 @@ export const iptablesOwned: readonly XtOwned[] = [
       "kubernetes forwarding rules",
       "kubernetes load balancer firewall",
     ],
+    soleJumpComments: ["kubernetes load balancer firewall"],
   },
   { table: "mangle", chains: [canaryChain], jumpComments: [] },
 ];
@@ -60,11 +61,49 @@ export const userspaceOwned: readonly XtOwned[] = [
   },
 ];
 
-/** What ipvs mode has as well, by table: it needs them as long as it serves. */
-export const sharedWithIpvs: Readonly<Record<"nat" | "filter", readonly string[]>> = {
+/** Chains and jumps of ipvs mode. */
+export const ipvsOwned: readonly XtOwned[] = [
+  {
+    table: "nat",
+    chains: [
+      NatChain.services,
+      NatChain.postrouting,
+      NatChain.markMasquerade,
+      IpvsChain.nodePort,
+      IpvsChain.loadBalancer,
+    ],
+    jumpComments: ["kubernetes service portals", "kubernetes postrouting rules"],
+  },
+  {
+    table: "filter",
+    chains: [
+      FilterChain.forward,
+      FilterChain.proxyFirewall,
+      IpvsChain.nodePort,
+      IpvsChain.sourceRanges,
+      IpvsChain.filter,
+      IpvsChain.outFilter,
+    ],
+    jumpComments: [
+      "kubernetes forwarding rules",
+      "kubernetes health check rules",
+      "kube-proxy firewall rules",
+      "kubernetes ipvs access filter",
+    ],
+    soleJumpComments: ["kube-proxy firewall rules"],
+  },
+];
+
+/** What iptables and ipvs mode both have, by table: each needs them as long as it serves. */
+export const sharedChains: Readonly<Record<"nat" | "filter", readonly string[]>> = {
   nat: [NatChain.services, NatChain.postrouting, NatChain.markMasquerade],
   filter: [FilterChain.forward, FilterChain.proxyFirewall],
 };
+
+/** Whether a chain of the table nat is iptables mode's and no other mode's. */
+export function isIptablesChain(name: string): boolean {
+  return name === NatChain.nodePorts || name === canaryChain || hashedChain.test(name);
+}
 
 /** The link that ipvs mode has for as long as it serves, as its settings give it away. */
 export const ipvsLinkSetting = "net/ipv4/conf/kube-ipvs0/forwarding";

@@ -14,15 +14,24 @@ import {
 import { toolOf } from "../../kernel/xtables/rules.ts";
 import type { XtBackend } from "../../kernel/xtables/xtables.ts";
 import type { Kept, Removal, RemovalPlan, RemovalReport, RemovalStep } from "../leftovers.ts";
-import { ipvsLinkSetting, sharedWithIpvs } from "./owned_chains.ts";
+import { sharedChains } from "./owned_chains.ts";
 
 /** Whose chains they are. */
 export interface ChainRemovalOptions {
   readonly owned: readonly XtOwned[];
+  /** Whether another mode needs the chains that both have, in one of the places; never where it is absent. */
+  readonly sharing?: ChainSharing;
+}
+
+/** The other mode that has some of the same chains. */
+export interface ChainSharing {
+  /** Completes "shared with ". */
+  readonly reason: string;
+  isThere(kernel: Kernel, place: Place): Promise<boolean>;
 }
 
 /** One of the places where a mode can have rules. */
-interface Place {
+export interface Place {
   readonly backend: XtBackend;
   readonly family: IpFamily;
 }
@@ -42,16 +51,17 @@ export function chainRemoval(options: ChainRemovalOptions): Removal {
 async function plan(
   kernel: Kernel,
   signal: AbortSignal,
-  { owned }: ChainRemovalOptions,
+  options: ChainRemovalOptions,
 ): Promise<RemovalPlan> {
-  const { isShared, mine } = withoutShared(kernel, owned);
   const steps: RemovalStep[] = [];
   const kept: Kept[] = [];
   const remaining: Kept[] = [];
   const remarks: string[] = [];
+  let isShared = false;
   for (const place of places) {
     signal.throwIfAborted();
     try {
+      const mine = await mineIn(place, kernel, options);
       const way = wayTo(place, kernel, mine);
       if (way === "nothing") continue;
       if (way !== "open") {
@@ -62,6 +72,7 @@ async function plan(
       const found = await planXtRemoval(await kernel.xtables(backend), { family, owned: mine });
       steps.push(...found.steps.map((step) => stepOf(step, place)));
       kept.push(...found.held.map((held) => keptOf(held, place)));
+      isShared ||= mine !== options.owned && found.steps.length > 0;
     } catch (error) {
       if (place.backend === "nft" && lacksNfTables(error)) {
         if (place.family === "IPv4") {
@@ -72,12 +83,9 @@ async function plan(
       }
     }
   }
-  if (isShared && steps.length > 0) {
-    const names = [...sharedWithIpvs.nat, ...sharedWithIpvs.filter].join(", ");
-    kept.push({
-      what: `chains ${names}`,
-      reason: "shared with ipvs mode, whose kube-ipvs0 is there",
-    });
+  if (isShared && options.sharing) {
+    const names = [...sharedChains.nat, ...sharedChains.filter].join(", ");
+    kept.push({ what: `chains ${names}`, reason: `shared with ${options.sharing.reason}` });
   }
   return { steps, kept, remaining, remarks };
 }
@@ -85,9 +93,8 @@ async function plan(
 async function apply(
   kernel: Kernel,
   { signal, steps }: { readonly steps: readonly RemovalStep[]; readonly signal: AbortSignal },
-  { owned }: ChainRemovalOptions,
+  options: ChainRemovalOptions,
 ): Promise<RemovalReport> {
-  const { mine } = withoutShared(kernel, owned);
   const removed: RemovalStep[] = [];
   const remaining: Kept[] = [];
   for (const place of places) {
@@ -95,6 +102,7 @@ async function apply(
     if (!steps.some((step) => step.backend === backend && step.family === family)) continue;
     try {
       const xtables = await kernel.xtables(backend);
+      const mine = await mineIn(place, kernel, options);
       const report = await removeOwned(xtables, { family, owned: mine }, signal);
       removed.push(...report.steps.map((step) => stepOf(step, place)));
       if (report.left.length === 0) continue;
@@ -132,21 +140,20 @@ function wayTo(
   };
 }
 
-/** Without the chains that ipvs mode needs while it serves. */
-function withoutShared(
-  { sysctl }: Kernel,
-  owned: readonly XtOwned[],
-): { readonly mine: readonly XtOwned[]; readonly isShared: boolean } {
-  if (sysctl.read(ipvsLinkSetting) === undefined) return { mine: owned, isShared: false };
-  const mine = owned.map((each): XtOwned => {
+/** What is to go in one place: without the chains that another mode needs there; the same where none does. */
+async function mineIn(
+  place: Place,
+  kernel: Kernel,
+  { owned, sharing }: ChainRemovalOptions,
+): Promise<readonly XtOwned[]> {
+  if (!sharing || !await sharing.isThere(kernel, place)) return owned;
+  return owned.map((each): XtOwned => {
     const shared: readonly string[] = each.table === "nat" || each.table === "filter"
-      ? sharedWithIpvs[each.table]
+      ? sharedChains[each.table]
       : [];
     const rest = (names: readonly string[] = []) => names.filter((name) => !shared.includes(name));
     return { ...each, chains: rest(each.chains), companions: rest(each.companions) };
   });
-  const isShared = mine.some((each, index) => each.chains.length < owned[index].chains.length);
-  return { mine, isShared };
 }
 
 function stepOf({ action, chain, kind, name, table }: XtRemovalStep, place: Place): RemovalStep {

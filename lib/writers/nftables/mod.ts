@@ -49,5 +49,7 @@ export function createRuntime({ masqueradeBit }: NftablesSettings): ModeRuntime 
       metrics = registerMetrics(registry);
     },
     owns: ({ mode }) => mode === "nftables",
+    // What the node itself sends to an address on the link of that mode is taken by its virtual server.
+    servesBeside: ({ mode }) => mode !== "ipvs",
   };
 }

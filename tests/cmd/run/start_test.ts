@@ -248,15 +248,6 @@ Deno.test("a family whose rules the kernel refuses does not stop the other, and 
   });
 });
 
-Deno.test("a mode that this program cannot run ends the start with the way out", () =>
-  withManifests({ args: ["--proxy-mode=ipvs"] }, async (run) => {
-    assert.equal(await run.ended(), 1);
-    assert.match(
-      run.stderr,
-      /Cannot run in ipvs mode: this version of the program only has .*set \\"mode: nftables\\"/,
-    );
-  }));
-
 Deno.test("a guest of the node, served from files, leaves a connection table that it cannot change", () => {
   const sysctl = new FakeSysctl({ "net/netfilter/nf_conntrack_tcp_timeout_established": "1" });
   sysctl.failWrites("*", "read-only");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Errno } from "../../../lib/kernel/errno.ts";
 import { fakeAddress, FakeLinks } from "../../../lib/kernel/links/fake_links.ts";
 import { NetlinkError } from "../../../lib/kernel/netlink/errors.ts";
-import { followAddresses, readAddresses } from "../../../lib/node/addresses.ts";
+import { type AddressParts, followAddresses, readAddresses } from "../../../lib/node/addresses.ts";
 import { FakeClock } from "../../fakes/fake_clock.ts";
 import { FakeLogger } from "../../fakes/fake_logger.ts";
 
@@ -35,7 +35,7 @@ function rig(torn = 0) {
 }
 
 async function following(
-  { parts, clock }: ReturnType<typeof rig>,
+  { parts, clock }: { readonly parts: AddressParts; readonly clock: FakeClock },
   body: () => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController();
@@ -56,6 +56,19 @@ Deno.test("followAddresses() tells all addresses at first and whenever some come
   links.setAddresses([]);
   await clock.advance(10_000);
   assert.deepEqual(told, ["192.168.0.1", "192.168.0.1,fd00:192:168::1"]);
+});
+
+Deno.test("addresses of a mode's own link are no node's, at the start and later", async () => {
+  const made = rig();
+  const { links, told, clock, parts } = made;
+  const vip = fakeAddress("172.30.0.1", { linkIndex: 9, linkName: "own0" });
+  links.setAddresses([fakeAddress("192.168.0.1"), vip]);
+  await readAddresses({ ...parts, ownLink: "own0" }, new AbortController().signal);
+  await following({ ...made, parts: { ...parts, ownLink: "own0" } }, async () => {
+    links.setAddresses([fakeAddress("192.168.0.1"), vip, fakeAddress("192.168.0.3")]);
+    await clock.advance(0);
+  });
+  assert.deepEqual(told, ["192.168.0.1", "192.168.0.1", "192.168.0.1,192.168.0.3"]);
 });
 
 Deno.test("followAddresses() asks again for a list that cannot be had now, and says so once a minute", async () => {

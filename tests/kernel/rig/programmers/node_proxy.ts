@@ -26,12 +26,12 @@ import type { ProxyAnswer, ProxyRequest } from "./node_proxy_protocol.ts";
 class NodeProxy implements AsyncDisposable {
   readonly #state: ClusterState;
   readonly #kernel = new LinuxKernel();
-  readonly #runtime: Promise<ModeRuntime>;
+  readonly #runtime: ModeRuntime;
   readonly #writers = new Map<IpFamily, RuleWriter>();
   #synced = false;
 
-  constructor(setup: Setup) {
-    this.#runtime = openRuntime(setup);
+  constructor(setup: Setup, runtime: ModeRuntime) {
+    this.#runtime = runtime;
     this.#state = new ClusterState({
       families: ipFamilies,
       nodeName: "node",
@@ -42,10 +42,12 @@ class NodeProxy implements AsyncDisposable {
         : { kind: "cluster-cidr", clusterCIDRs: Object.values(podCIDRs) },
       nodePortAddresses: [setup.nodePortAddresses],
       startedMs: 0,
+      listsAllAddresses: runtime.listsAllAddresses,
     });
     this.#state.setLeftovers(setup.leftovers ?? false);
     this.#state.setInterfaceAddresses(
-      Deno.networkInterfaces().map(({ address }) => address),
+      Deno.networkInterfaces().filter(({ name }) => name !== runtime.ownLink)
+        .map(({ address }) => address),
     );
   }
 
@@ -82,7 +84,7 @@ class NodeProxy implements AsyncDisposable {
   }
 
   async #prepare(snapshots: readonly Snapshot[]): Promise<void> {
-    const runtime = await this.#runtime;
+    const runtime = this.#runtime;
     const [kernel, logger] = [this.#kernel, new FakeLogger()];
     const settings = new Map(snapshots.map((each) => [each.family, each.settings]));
     await runtime.prepare({ kernel, logger, settings });
@@ -147,7 +149,7 @@ async function main(): Promise<void> {
   let proxy: NodeProxy | undefined;
   for await (const line of Deno.stdin.readable.pipeThrough(new TextLineStream())) {
     const request: ProxyRequest = JSON.parse(line);
-    proxy ??= new NodeProxy(request.setup);
+    proxy ??= new NodeProxy(request.setup, await openRuntime(request.setup));
     const answer: ProxyAnswer = await proxy.handle(request)
       .catch((error) => ({
         kind: "failed",

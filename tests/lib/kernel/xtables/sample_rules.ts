@@ -286,6 +286,11 @@ function matchSamples(word: Words, nat: Sample): readonly SampleRule[] {
       one({ kind: "addrtype", source: "LOCAL" }),
       `-m addrtype --src-type LOCAL ${to}`,
     ),
+    nat(
+      "a source that is not local",
+      one({ kind: "addrtype", source: "LOCAL", notSource: true }),
+      `-m addrtype ! --src-type LOCAL ${to}`,
+    ),
     ...[[2, "0.50000000000"], [3, "0.33333333349"], [7, "0.14285714272"], [100, "0.00999999978"]]
       .map(([count, chance]) =>
         nat(

@@ -1,0 +1,107 @@
+/** Connections of ipvs mode end by themselves while another mode serves. */
+import assert from "node:assert/strict";
+import type { IpvsFrontend, IpvsProtocol } from "../../../../lib/kernel/ipvs/ipvs.ts";
+import { drain } from "../../../../lib/writers/ipvs/drain.ts";
+import type { DrainProgress } from "../../../../lib/writers/leftovers.ts";
+import { Harness } from "./harness.ts";
+import { addresses, endpoints, servicePort, snapshotOf } from "./samples.ts";
+
+const clusterEndpoints = endpoints("IPv4", [1, 2]);
+const [{ ip, port }] = clusterEndpoints;
+const first = addresses.IPv4.clusterIP(1);
+const second = addresses.IPv4.clusterIP(2);
+
+/** Two ports of one Service, one with a node port, and a Service of UDP without endpoints. */
+const served = [
+  servicePort({ name: "web", clusterIP: first, nodePort: 30001, clusterEndpoints }),
+  servicePort({ name: "web", portName: "p443", clusterIP: first, port: 443, clusterEndpoints }),
+  servicePort({ name: "dns", protocol: "UDP", clusterIP: second, port: 53, clusterEndpoints }),
+];
+
+const at = (address: string, number: number, protocol: IpvsProtocol = "tcp"): IpvsFrontend => ({
+  family: "IPv4",
+  protocol,
+  address,
+  port: number,
+});
+
+async function rig(timeoutMs = 60_000) {
+  const harness = new Harness();
+  await harness.full(snapshotOf("IPv4", served));
+  const { clock, kernel } = harness;
+  const told: DrainProgress[] = [];
+  const stop = new AbortController();
+  const connect = (server: IpvsFrontend, active: number, inactive = 0) =>
+    kernel.ipvs.setConnections(server, { address: ip, port }, { active, inactive });
+  return {
+    ...{ harness, clock, kernel, told, stop, connect },
+    start: () =>
+      drain(kernel, {
+        clock,
+        deadlineMs: clock.monotonic() + timeoutMs,
+        excluded: [],
+        onProgress: (each) => told.push(each),
+        signal: stop.signal,
+      }),
+    ports: () => kernel.ipvs.read().map(({ server }) => server.port),
+  };
+}
+
+Deno.test("a server goes with its last connection, an address with its last server", async () => {
+  const { clock, connect, harness, ports, start, told } = await rig();
+  connect(at(first, 80), 2);
+  connect(at(first, 443), 0, 5);
+  connect(at(addresses.IPv4.node(1), 30001), 1);
+  connect(at(second, 53, "udp"), 0, 7);
+  const drained = start();
+  await clock.advance(0);
+  assert.deepEqual(ports(), [80, 30001]);
+  assert.deepEqual(harness.bound(), [first]);
+  assert.deepEqual(told, [{ connections: 3, servers: 2, leftMs: 60_000 }]);
+  connect(at(first, 80), 0);
+  await clock.advance(1_000);
+  assert.deepEqual([ports(), harness.bound()], [[30001], []]);
+  connect(at(addresses.IPv4.node(1), 30001), 0, 9);
+  await clock.advance(1_000);
+  assert.deepEqual(await drained, []);
+  assert.deepEqual(ports(), []);
+  assert.equal(harness.kernel.ipset.list().length, 17);
+});
+
+Deno.test("at the deadline it tells what has connections, and leaves it", async () => {
+  const { clock, connect, ports, start } = await rig(2_500);
+  connect(at(first, 80), 1);
+  const drained = start();
+  for (let i = 0; i < 4; i++) await clock.advance(1_000);
+  assert.deepEqual(await drained, [{
+    what: "virtual server -t 172.30.0.1:80",
+    reason:
+      "1 connection is established; drain again, or give --cut-at-deadline to cut what is left",
+  }]);
+  assert.deepEqual(ports(), [80]);
+});
+
+Deno.test("without connections it ends at once", async () => {
+  const { ports, start, told } = await rig();
+  assert.deepEqual(await start(), []);
+  assert.deepEqual([ports(), told], [[], []]);
+});
+
+Deno.test("a signal ends the wait", async () => {
+  const { clock, connect, ports, start, stop } = await rig();
+  connect(at(first, 80), 1);
+  const drained = start();
+  await clock.advance(0);
+  stop.abort();
+  await assert.rejects(drained);
+  assert.deepEqual(ports(), [80]);
+});
+
+Deno.test("an address goes before its server", async () => {
+  const { kernel, start } = await rig();
+  const order: string[] = [];
+  kernel.ipvs.refuse(({ kind }) => (order.push(kind), 0));
+  kernel.links.refuse(({ kind }) => (order.push(kind), 0));
+  await start();
+  assert.deepEqual([...new Set(order)], ["delete", "delete-server"]);
+});
