@@ -18,17 +18,37 @@ export class KernelFiles {
 
   /** Without its final newline; undefined when there is none. Throws `SysctlError`. */
   read(path: string, subject = path): string | undefined {
-    try {
-      return Deno.readTextFileSync(`${this.#root}${path}`).trimEnd();
-    } catch (cause) {
-      if (cause instanceof Deno.errors.NotFound) return undefined;
-      const fault = faultOf(cause);
-      throw new SysctlError(`Cannot read "${subject}": ${causeOf(cause)}`, {
-        setting: subject,
-        fault,
-        cause,
-      });
-    }
+    return this.#unlessMissing(
+      subject,
+      () => Deno.readTextFileSync(`${this.#root}${path}`).trimEnd(),
+    );
+  }
+
+  /** The names in a folder, sorted; undefined when there is none. Throws `SysctlError`. */
+  list(path: string): readonly string[] | undefined {
+    return this.#unlessMissing(
+      path,
+      () => [...Deno.readDirSync(`${this.#root}${path}`)].map(({ name }) => name).sort(),
+    );
+  }
+
+  /** Whether there is a folder; links are followed. */
+  isFolder(path: string): boolean {
+    return this.#unlessMissing(path, () => Deno.statSync(`${this.#root}${path}`))?.isDirectory ??
+      false;
+  }
+
+  /** The same as `read` for a file that is packed with gzip. */
+  async readCompressed(path: string): Promise<string | undefined> {
+    const packed = this.#unlessMissing(path, () => Deno.readFileSync(`${this.#root}${path}`));
+    if (!packed) return undefined;
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return await new Response(stream).text();
+  }
+
+  /** What a link of /proc says; undefined where there is none. Throws `SysctlError`. */
+  readLink(path: string): string | undefined {
+    return this.#unlessMissing(path, () => Deno.readLinkSync(`${this.#root}${path}`));
   }
 
   /** Writes a file that must exist already. Throws `SysctlError`. */
@@ -49,6 +69,20 @@ export class KernelFiles {
   /** What /proc tells of the network namespace of this thread, or of the other machine: `if_inet6`. */
   readNet(name: string): string | undefined {
     return this.read(`${this.#netFolder}/${name}`, `net/${name}`);
+  }
+
+  #unlessMissing<T>(subject: string, read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (cause) {
+      if (cause instanceof Deno.errors.NotFound) return undefined;
+      const fault = faultOf(cause);
+      throw new SysctlError(`Cannot read "${subject}": ${causeOf(cause)}`, {
+        setting: subject,
+        fault,
+        cause,
+      });
+    }
   }
 
   /**

@@ -15,6 +15,7 @@ const library = Deno.dlopen(
     getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
     getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
     ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
+    klogctl: { parameters: ["i32", "buffer", "i32"], result: "i32" },
     malloc_trim: { parameters: ["usize"], result: "i32" },
     mallopt: { parameters: ["i32", "i32"], result: "i32" },
     open: { parameters: ["buffer", "i32", "u32"], result: "i32" },

@@ -23,8 +23,8 @@ export function foundModeReader(options: FoundModeOptions): FactReader<FoundMode
   return {
     read: async ({ signal }) => {
       const running = await options.runningMode(signal);
-      const told = found(running?.mode, running?.sign ?? "") ??
-        found(options.configured.mode, options.configured.path);
+      const told = found(running?.mode, { where: running?.sign ?? "", isRunning: true }) ??
+        found(options.configured.mode, { where: options.configured.path });
       if (told) return { kind: "value", value: told };
       const { left, failures } = await leftMode(options, signal);
       if (left) return { kind: "value", value: left };
@@ -44,7 +44,7 @@ async function leftMode(
   for (const mode of fromModes) {
     try {
       const objects = await (await leftovers.get(mode)?.())?.find(kernel, signal) ?? [];
-      const left = found(mode, objects.flatMap((each) => each.objects)[0] ?? "");
+      const left = found(mode, { where: objects.flatMap((each) => each.objects)[0] ?? "" });
       if (left && objects.length > 0) return { left, failures };
     } catch (error) {
       failures.push(describeError(error));
@@ -53,7 +53,10 @@ async function leftMode(
   return { left: undefined, failures };
 }
 
-function found(text: string | undefined, where: string): FoundMode | undefined {
+function found(
+  text: string | undefined,
+  { isRunning = false, where }: { readonly where: string; readonly isRunning?: boolean },
+): FoundMode | undefined {
   const mode = fromModes.find((each): each is FromMode => each === text);
-  return mode && { mode, where };
+  return mode && { mode, isRunning, where };
 }

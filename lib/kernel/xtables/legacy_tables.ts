@@ -6,7 +6,9 @@ import type { IpFamily } from "../../base/ip_family.ts";
 import { KernelFiles } from "../kernel_files.ts";
 import { lastErrno, libc } from "../libc.ts";
 import { readString } from "../netlink/attributes.ts";
-import { NetlinkError } from "../netlink/errors.ts";
+import { Errno } from "../errno.ts";
+import { HOOKS } from "../nf_tables/wire.ts";
+import { hasErrno, NetlinkError } from "../netlink/errors.ts";
 import { toolOf, type XtTable, xtTables } from "./rules.ts";
 
 /** What the kernel counts in a table. */
@@ -33,7 +35,7 @@ const SO_GET_INFO = 64;
 const SO_GET_ENTRIES = 65;
 /** `struct ipt_getinfo`: a name of 32 bytes, hooks, and at the end the two numbers. */
 const INFO_BYTES = 84;
-const Info = { entries: 76, bytes: 80 } as const;
+const Info = { validHooks: 32, hookEntries: 36, underflows: 56, entries: 76, bytes: 80 } as const;
 /** `struct ipt_get_entries`: a name, a size, and the entries at the next multiple of 8. */
 const Entries = { size: 32, first: 40 } as const;
 /** Where an entry (`struct ipt_entry`, `struct ip6t_entry`) says where its target and the next entry are. */
@@ -76,6 +78,48 @@ export class ProcLegacyTables implements LegacyTables {
     return {
       entries: view.getUint32(Info.entries, true),
       bytes: view.getUint32(Info.bytes, true),
+    };
+  }
+}
+
+/** A table of the older engine as the kernel keeps it. */
+export interface LegacyBlob {
+  /** Where the chain of each hook begins, in the order prerouting, input, forward, output, postrouting. */
+  readonly hookEntries: readonly (number | undefined)[];
+  /** Where the policy of each hook's chain is. */
+  readonly underflows: readonly (number | undefined)[];
+  /** `struct ipt_entry` or `struct ip6t_entry`, one behind the other. */
+  readonly entries: Uint8Array;
+}
+
+/** How often a table may be replaced between the question for its size and that for its content. */
+const MAX_ATTEMPTS = 5;
+
+/** The whole of a table that is there. Needs CAP_NET_ADMIN; throws `NetlinkError`. */
+export function readLegacyBlob(family: IpFamily, table: XtTable): LegacyBlob {
+  for (let attempt = 1;; attempt++) {
+    const info = new Uint8Array(INFO_BYTES);
+    ask(family, { table, answer: info, option: SO_GET_INFO, what: "size" });
+    const view = new DataView(info.buffer);
+    const bytes = view.getUint32(Info.bytes, true);
+    const answer = new Uint8Array(Entries.first + bytes);
+    new DataView(answer.buffer).setUint32(Entries.size, bytes, true);
+    try {
+      ask(family, { table, answer, option: SO_GET_ENTRIES, what: "rules" });
+    } catch (error) {
+      // The kernel wants the very size that the table has.
+      if (attempt < MAX_ATTEMPTS && hasErrno(error, Errno.EAGAIN)) continue;
+      throw error;
+    }
+    const hooks = view.getUint32(Info.validHooks, true);
+    const places = (from: number) =>
+      HOOKS.map((_, hook) =>
+        (hooks & (1 << hook)) === 0 ? undefined : view.getUint32(from + hook * 4, true)
+      );
+    return {
+      hookEntries: places(Info.hookEntries),
+      underflows: places(Info.underflows),
+      entries: answer.subarray(Entries.first),
     };
   }
 }

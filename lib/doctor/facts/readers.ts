@@ -1,0 +1,75 @@
+/** How every fact of the node is read, in one list. */
+import type { Clock } from "../../base/clock.ts";
+import type { Kernel } from "../../kernel/kernel.ts";
+import { KernelFiles } from "../../kernel/kernel_files.ts";
+import type { FactReader } from "../fact.ts";
+import { clusterReaders, type RequestJson } from "./cluster_reading.ts";
+import type { ClusterValues } from "./cluster_values.ts";
+import { configurationReader } from "./configuration.ts";
+import { expressionsReader } from "./expressions.ts";
+import { firewallReader } from "./firewall.ts";
+import { cniReader, hostFilesReader } from "./host_files.ts";
+import { ipsetsReader, ipvsReader } from "./ipvs.ts";
+import { kernelLogReader } from "./kernel_log.ts";
+import { kernelVersionReader } from "./kernel_version.ts";
+import { modulesReader } from "./modules.ts";
+import { networkReader, socketsReader } from "./network.ts";
+import type { NodeValues } from "./node_values.ts";
+import { processesReader } from "./processes.ts";
+import { invalidDropsReader, proxyMetricsReader, type ReadPage } from "./proxy_metrics.ts";
+import { rightsReader } from "./rights.ts";
+import { settingFilesReader, settingsReader } from "./settings.ts";
+import { iptablesToolReader, nftToolReader } from "./tools.ts";
+
+/** What the readers work with. */
+export interface NodeReadersOptions {
+  readonly clock: Pick<Clock, "sleep">;
+  readonly kernel: Kernel;
+  /** A folder with the node's own root; empty for this machine. */
+  readonly hostRoot: string;
+  /** Whether the kernel may be asked in ways that can make it load modules. */
+  readonly mayProbe: boolean;
+  /** What `--config` names. */
+  readonly configPaths: readonly string[];
+  /** Ports at which a proxy serves its pages: 10249 and 10256, or those of its configuration. */
+  readonly pagePorts: readonly number[];
+  /** A page of the proxy that runs here. */
+  readonly readPage: ReadPage;
+  readonly requestJson: RequestJson;
+}
+
+type Values = NodeValues & ClusterValues;
+
+/** Nothing is read before somebody asks. */
+export function nodeReaders(
+  options: NodeReadersOptions,
+): { readonly [N in keyof Values]: FactReader<Values[N]> } {
+  const { clock, configPaths, hostRoot, kernel, mayProbe, pagePorts, readPage, requestJson } =
+    options;
+  const { commands, host, links, self, sysctl } = kernel;
+  const files = new KernelFiles(hostRoot);
+  const tools = { commands, hostRoot };
+  return {
+    kernel: kernelVersionReader(host),
+    modules: modulesReader(files),
+    expressions: expressionsReader({ nftables: () => kernel.nftables(), mayProbe }),
+    nftTool: nftToolReader(tools),
+    iptablesTool: iptablesToolReader(tools),
+    kernelLog: kernelLogReader(),
+    rights: rightsReader({ self, files }),
+    settings: settingsReader({ sysctl, hostRoot }),
+    settingFiles: settingFilesReader(files),
+    network: networkReader({ links, hostRoot }),
+    sockets: socketsReader(files),
+    firewall: firewallReader({ hostRoot }),
+    ipvs: ipvsReader(files),
+    ipsets: ipsetsReader({ ipset: kernel.ipset, hostRoot }),
+    processes: processesReader({ files, hostRoot, pagePorts }),
+    cni: cniReader(files),
+    hostFiles: hostFilesReader(files),
+    proxyMetrics: proxyMetricsReader(readPage),
+    invalidDrops: invalidDropsReader({ readPage, clock }),
+    configuration: configurationReader({ paths: configPaths, requestJson }),
+    ...clusterReaders(requestJson),
+  };
+}

@@ -1,0 +1,21 @@
+/** What the kernel logged since it started, as far as its ring still holds it. */
+import { lastErrno, libc } from "../libc.ts";
+import { NetlinkError } from "../netlink/errors.ts";
+
+/** SYSLOG_ACTION_READ_ALL, which takes nothing away, and SYSLOG_ACTION_SIZE_BUFFER. */
+const Action = { readAll: 3, size: 10 } as const;
+/** No kernel's ring is larger than a few of these. */
+const MOST_BYTES = 16 << 20;
+
+/** Its lines, oldest first. Needs CAP_SYSLOG, or a kernel that shows it to everybody; throws `NetlinkError`. */
+export function readKernelLog(): readonly string[] {
+  const size = Math.min(libc.klogctl(Action.size, null, 0), MOST_BYTES);
+  const buffer = new Uint8Array(Math.max(size, 0));
+  const length = size < 0 ? size : libc.klogctl(Action.readAll, buffer, buffer.length);
+  if (length < 0) {
+    const hint = "run as root or with CAP_SYSLOG";
+    throw new NetlinkError({ op: "read the kernel's log", errno: lastErrno(), hint });
+  }
+  return new TextDecoder().decode(buffer.subarray(0, length)).split("\n")
+    .filter((line) => line !== "");
+}
