@@ -1,7 +1,10 @@
 /** How each fact is read on this machine. */
 import { foundModeReader } from "../../lib/doctor/facts/found_mode.ts";
+import { nodeReaders, type NodeReadersOptions } from "../../lib/doctor/facts/readers.ts";
 import { serviceRangesReader } from "../../lib/doctor/facts/service_ranges.ts";
 import type { FactReaders } from "../../lib/doctor/fact.ts";
+import type { AskPage } from "../../lib/health/ask_page.ts";
+import type { ListenAddress } from "../../lib/health/listener.ts";
 import type { Kernel } from "../../lib/kernel/kernel.ts";
 import { nodeNameOf } from "../../lib/node/node_name.ts";
 import { leftoversByMode } from "../../lib/writers/registry.ts";
@@ -13,6 +16,7 @@ import { clusterFacts } from "./cluster_facts.ts";
 import type { NodeConfiguration } from "./configuration.ts";
 import * as flags from "./flags.ts";
 import type { DoctorMachine } from "./machine.ts";
+import { requestJson } from "./request_json.ts";
 
 /** What they are made of. */
 export interface ReadersOptions {
@@ -68,6 +72,9 @@ export function readersOf({ configuration, context, kernel, machine }: ReadersOp
         kernel,
       }),
       serviceRanges: serviceRangesReader(kernel.links),
+      ...nodeReaders(
+        nodeOptions({ addresses, context, kernel, kubeconfig, machine, withoutCluster }),
+      ),
       ...clusterFacts({
         configuration: configuration.kind === "unusable" ? configuration : {
           ...configuration,
@@ -86,4 +93,49 @@ export function readersOf({ configuration, context, kernel, machine }: ReadersOp
       }),
     },
   };
+}
+
+/** What is read of the node itself, and of the cluster besides its objects. */
+function nodeOptions(
+  { addresses, context, kernel, kubeconfig, machine, withoutCluster }:
+    & Pick<ReadersOptions, "context" | "kernel" | "machine">
+    & {
+      readonly addresses: Readonly<Record<"healthz" | "metrics", ListenAddress | undefined>>;
+      readonly kubeconfig: string;
+      readonly withoutCluster: string | undefined;
+    },
+): NodeReadersOptions {
+  const { arguments: args, env, signal } = context;
+  const fromFiles = args.get(flags.manifestsFlag).some((path) => path !== "");
+  return {
+    kernel,
+    hostRoot: args.get(flags.hostRootFlag).replace(/\/+$/, ""),
+    mayProbe: !args.get(flags.noProbeFlag),
+    configPaths: args.get(flags.configFlag).filter((each) => each !== ""),
+    pagePorts: [addresses.metrics, addresses.healthz].flatMap((each) => each?.port ?? []),
+    readPage: (page, signal) => pageOf(machine.ask, { address: addresses.metrics, page }, signal),
+    requestJson: requestJson({
+      kubeconfig,
+      env,
+      commands: kernel.commands,
+      clock: machine.clock,
+      withoutCluster: fromFiles
+        ? "the objects come from files, not from an apiserver"
+        : withoutCluster,
+      signal,
+    }),
+    clock: machine.clock,
+  };
+}
+
+const pageTimeoutMs = 2_000;
+
+async function pageOf(
+  ask: AskPage,
+  { address, page }: { readonly address: ListenAddress | undefined; readonly page: string },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!address) return undefined;
+  const answer = await ask({ address, path: page, timeoutMs: pageTimeoutMs }, signal);
+  return answer.kind === "page" && answer.status === 200 ? answer.body : undefined;
 }

@@ -61,7 +61,7 @@ Deno.test("checks have ids, titles and words that can be told", () => {
   assert.equal(new Set(allCases.map(({ id }) => id)).size, allCases.length);
   for (const { id, links, looks, title, why } of checks) {
     assert.match(id, /^[A-Z]{2,3}\d\d$/);
-    assert.match(title, /^[a-z0-9]+(-[a-z0-9]+)*$/);
+    assert.match(title, /^[a-z0-9]+([-_][a-z0-9]+)*$/);
     for (const text of [why, looks]) assert.match(text, /^[A-Z"].*[.)]$/, `${id}: ${text}`);
     for (const link of links) assert.ok(URL.canParse(link), `${id}: ${link}`);
   }

@@ -28,14 +28,9 @@ export class FactsInMemory implements Facts {
 /** Readers that throw, but for those that are given. */
 export function readersOf(given: Partial<FactReaders>): FactReaders {
   const refuse = { read: () => Promise.reject(new Error("nobody should ask")) };
-  return {
-    foundMode: refuse,
-    objects: refuse,
-    rehearsal: refuse,
-    servedNow: refuse,
-    serviceRanges: refuse,
-    ...given,
-  };
+  return new Proxy(given, {
+    get: (target, name) => Reflect.get(target, name) ?? refuse,
+  }) as FactReaders;
 }
 
 /** A check that finds nothing, with everything but these left to defaults. */

@@ -6,7 +6,7 @@ import { FakeClock } from "../../fakes/fake_clock.ts";
 import { checkOf, FactsInMemory, type GivenFacts, known } from "./facts_in_memory.ts";
 
 const move: Move = { from: "ipvs", fromGiven: false, to: "nftables", toProxy: "this" };
-const found = known({ mode: "ipvs", where: "here" } as const);
+const found = known({ mode: "ipvs", isRunning: false, where: "here" } as const);
 
 async function run(check: Check, setup: {
   readonly facts?: GivenFacts;

@@ -45,7 +45,7 @@ const unasked = () => Promise.reject(new Error("nobody should ask"));
 const page = "answers at http://127.0.0.1:10249/proxyMode";
 const value = (mode: FoundMode["mode"], where: string): Fact<FoundMode> => ({
   kind: "value",
-  value: { mode, where },
+  value: { mode, where, isRunning: where === page },
 });
 
 const rows: readonly (readonly [string, Setup, Fact<FoundMode>])[] = [
