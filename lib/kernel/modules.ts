@@ -11,7 +11,6 @@ export class KernelModuleError extends Error {
     super(
       `Cannot ${what}: the kernel module "${module}" is not loaded${reasonOf(cause)}; ` +
         `run "modprobe ${module}" on the node, or install the kernel's modules there`,
-      { cause },
     );
     this.module = module;
   }
@@ -21,7 +20,7 @@ export class KernelModuleError extends Error {
 export interface KernelModuleErrorOptions {
   readonly module: string;
   /** Why loading it failed, where that was tried. */
-  readonly cause?: unknown;
+  readonly cause?: string;
 }
 
 /** Runs `modprobe`. Throws `KernelModuleError` with its last words. */
@@ -30,7 +29,7 @@ export async function loadModule(
   { module, what }: { readonly module: string; readonly what: string },
 ): Promise<void> {
   const argv = ["modprobe", module];
-  let cause: unknown;
+  let cause: string;
   try {
     const { exitCode, stderr } = await commands.run(argv);
     if (exitCode === 0) return;
@@ -44,7 +43,7 @@ export async function loadModule(
   throw new KernelModuleError(what, { module, cause });
 }
 
-function reasonOf(cause: unknown): string {
+function reasonOf(cause: string | undefined): string {
   if (cause === undefined) return "";
-  return ` (${cause instanceof Error ? cause.message : String(cause)})`;
+  return ` (${cause})`;
 }

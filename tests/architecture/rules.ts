@@ -229,7 +229,7 @@ export const entries: readonly RegExp[] = [
   /^tests\/demo\/demo\.ts$/,
   /^tests\/(kernel|peers)\/record_\w+\.ts$/,
   // Guests run them by their path.
-  /^tests\/vm\/(fates|proofs|record|red)\/\w+\.ts$/,
+  /^tests\/vm\/(fates|proofs|record|red|room)\/\w+\.ts$/,
 ];
 
 /** Behaving fakes stand beside what they stand for, and only tests use them. */

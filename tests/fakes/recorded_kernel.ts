@@ -5,7 +5,10 @@
 import assert from "node:assert/strict";
 import { lastErrno, libc } from "../../lib/kernel/libc.ts";
 
-/** `>` is what we sent, `<` what the kernel answered, `!` the error number of a receive; in order. */
+/**
+ * `>` is what we sent, `<` what the kernel answered, `!` the error number of a receive, `=` what a file of
+ * /proc said; in order.
+ */
 export type Talk = readonly string[];
 
 /** What sockets need of it. */
@@ -24,6 +27,26 @@ export type LibcFunctions = Pick<
   | "unshare"
 >;
 
+type ReadFile = () => string | undefined;
+
+let speakFile: (read: ReadFile) => string | undefined = (read) => read();
+
+/** Reads a file whose text is a part of the talk: from the kernel, or from what was recorded. */
+export function spokenFile(read: ReadFile): string | undefined {
+  return speakFile(read);
+}
+
+/** Runs the action while files are read otherwise. */
+async function speakingFiles<T>(speak: typeof speakFile, action: () => Promise<T>): Promise<T> {
+  const before = speakFile;
+  speakFile = speak;
+  try {
+    return await action();
+  } finally {
+    speakFile = before;
+  }
+}
+
 /** Runs the action on the real kernel and gives back what was said. */
 export async function recordTalk<T>(action: () => Promise<T>): Promise<{ result: T; talk: Talk }> {
   const talk: string[] = [];
@@ -39,7 +62,14 @@ export async function recordTalk<T>(action: () => Promise<T>): Promise<{ result:
       talk.push(Number(size) < 0 ? `!${lastErrno()}` : `<${hexOf(buffer, Number(size))}`);
       return size;
     },
-  }, async () => ({ result: await action(), talk }));
+  }, async () => {
+    const hear = (read: ReadFile) => {
+      const text = read();
+      talk.push(text === undefined ? "!file" : `=${hexOf(new TextEncoder().encode(text))}`);
+      return text;
+    };
+    return { result: await speakingFiles(hear, action), talk };
+  });
 }
 
 /**
@@ -74,7 +104,7 @@ export async function replayTalk<T>(talk: Talk, action: () => Promise<T>): Promi
       (buffer as Uint8Array).set(bytes);
       return BigInt(bytes.length);
     },
-  }, action);
+  }, () => speakingFiles(() => fileOf(talk[next++] ?? "nothing"), action));
   assert.equal(next, talk.length, "something was left unsaid");
   return result;
 }
@@ -92,6 +122,12 @@ export async function replacingLibc<T>(
   } finally {
     Object.assign(libc, real);
   }
+}
+
+function fileOf(word: string): string | undefined {
+  if (word === "!file") return undefined;
+  assert.match(word, /^=/, "a file is read where something else was said");
+  return new TextDecoder().decode(Uint8Array.fromHex(word.slice(1)));
 }
 
 function hexOf(bytes: BufferSource | null, length = lengthOf(bytes)): string {

@@ -1,13 +1,17 @@
 /**
  * Holds every dialogue of `tests/lib/kernel/dialogues/` on this machine's kernel, each in a network
  * namespace of its own, and records what was said for the unit tests. What the dialogues themselves
- * assert is asserted here as well. Needed again when we speak otherwise, or have more to say.
+ * assert is asserted here as well; those about IPVS are held in a virtual machine. Needed again when we speak otherwise, or have more to say.
  *
  *   sudo deno run -A tests/kernel/record_dialogues.ts [ROOM...]
  */
 import { recordTalk } from "../fakes/recorded_kernel.ts";
 import { packTalk, type RecordedDialogue, recordUrl } from "../lib/kernel/dialogues/dialogue.ts";
 import { dialogues } from "../lib/kernel/dialogues/dialogues.ts";
+import { Drive } from "../vm/drive.ts";
+import { provideTools, runGuest } from "../vm/guest.ts";
+import { toldBy } from "../vm/outside.ts";
+import { complaintOf } from "../vm/verdict.ts";
 
 const text = new TextDecoder();
 
@@ -41,13 +45,36 @@ async function recordHere(room: string, name: string): Promise<RecordedDialogue>
 }
 
 async function recordRoom(room: string): Promise<void> {
-  const lines: string[] = [];
-  for (const { name } of dialogues[room]) {
-    lines.push(JSON.stringify(await recordElsewhere(room, name)));
+  if (room === "ipvs") return await recordInGuest(room);
+  const records: RecordedDialogue[] = [];
+  for (const { name } of dialogues[room]) records.push(await recordElsewhere(room, name));
+  await write(room, Deno.osRelease(), records);
+}
+
+/** On a kernel with IPVS, which that of this machine may lack. */
+async function recordInGuest(room: string): Promise<void> {
+  const script = "tests/vm/record/ipvs_dialogues.ts";
+  const kernel = "6.1";
+  const tools = await provideTools();
+  await using drive = await Drive.create();
+  const verdicts = await runGuest({ tools, drive, kernel, tests: [script], limitSeconds: 300 });
+  const verdict = verdicts.get(script);
+  if (verdict?.kind !== "passed") {
+    throw new Error(`Cannot record: ${verdict ? complaintOf(verdict) : "the guest ran nothing"}`);
   }
+  const release = (await Deno.readTextFile(`${tools}/${kernel}/version`)).trim();
+  await write(room, release, toldBy<RecordedDialogue>(verdict.output, "recorded"));
+}
+
+async function write(
+  room: string,
+  kernel: string,
+  records: readonly RecordedDialogue[],
+): Promise<void> {
+  const lines = records.map((record) => JSON.stringify(record)).join(",\n");
   await Deno.writeTextFile(
     recordUrl(room),
-    `{"kernel": "${Deno.osRelease()}", "dialogues": [\n${lines.join(",\n")}\n]}\n`,
+    `{"kernel": "${kernel}", "dialogues": [\n${lines}\n]}\n`,
   );
 }
 

@@ -10,6 +10,9 @@ import { complaintOf, type Verdict } from "./verdict.ts";
 
 /** Paths, in the order in which a guest runs them. */
 const everywhere: readonly string[] = [
+  "tests/vm/room/ipvs.ts",
+  "tests/vm/room/ipset.ts",
+  "tests/vm/room/links.ts",
   "tests/vm/fates/nftables.ts",
   "tests/vm/fates/iptables_nft.ts",
   "tests/vm/fates/iptables_legacy.ts",

@@ -43,7 +43,7 @@ const knownRevisions: Readonly<Record<IpsetDefinition["type"], number>> = {
 };
 
 /** A list of members has a length of 16 bits. */
-const MEMBERS_AT_ONCE = Math.floor(0xff00 / MEMBER_BYTES);
+const LIST_BYTES = 0xffff - MEMBER_BYTES;
 
 type Failure = Omit<IpsetFailure, "change">;
 type Create = Extract<IpsetChange, { kind: "create" }>;
@@ -133,8 +133,7 @@ async function changeMembers(
   for (let from = 0; from < members.length;) {
     signal?.throwIfAborted();
     if (from > 0) await turnOfTheEventLoop();
-    const until = Math.min(from + MEMBERS_AT_ONCE, members.length);
-    const { at, errno } = sendMembers(socket, change, { members, from, until });
+    const { at, errno, until } = sendMembers(socket, change, { members, from });
     if (errno === 0) {
       from = until;
       continue;
@@ -143,7 +142,7 @@ async function changeMembers(
     if (at === undefined) return [...failures, ...refusalsOf(change, errno)];
     failures.push(...refusalsOf(change, errno, change.members[at]));
     from = at + 1;
-    // None of those behind it has room either.
+    // Hardly one of those behind it has room, and none of them has a right to it.
     const isFull = ipsetRefusalOf(errno, change) === "full";
     for (; isFull && from < members.length; from++) {
       failures.push(...refusalsOf(change, errno, change.members[from]));
@@ -152,21 +151,24 @@ async function changeMembers(
   return failures;
 }
 
-interface Part {
-  readonly members: readonly IpsetMember[];
-  readonly from: number;
+/** What became of a message of members. */
+interface Sent {
+  readonly errno: number;
+  /** The index behind the last one in the message. */
   readonly until: number;
+  /** The index of the refused one. */
+  readonly at?: number;
 }
 
-/** One message of members; where the refused one stands among them. */
+/** One message of as many members as it takes, from one on. */
 function sendMembers(
   socket: NetlinkSocket,
   change: ChangeMembers,
-  { from, members, until }: Part,
-): { readonly errno: number; readonly at?: number } {
+  { from, members }: { readonly members: readonly IpsetMember[]; readonly from: number },
+): Sent {
   const op = describeIpsetChange(change);
   const sequence = socket.nextSequence();
-  const writer = new MessageWriter((until - from) * MEMBER_BYTES + 256);
+  const writer = new MessageWriter();
   writer.begin({
     type: change.kind === "add-members" ? SetMessage.add : SetMessage.delete,
     flags: MessageFlag.request | MessageFlag.ack,
@@ -176,7 +178,10 @@ function sendMembers(
   // The kernel puts the number of a refused line here.
   writer.u32(SetAttr.line, NO_LINE);
   const list = writer.beginNested(SetAttr.members);
-  for (let index = from; index < until; index++) writeMember(writer, members[index], index + 1);
+  let until = from;
+  for (; until < members.length && writer.length - list < LIST_BYTES; until++) {
+    writeMember(writer, members[until], until + 1);
+  }
   writer.endNested(list);
   writer.end();
   socket.send(writer.bytes(), op);
@@ -184,9 +189,9 @@ function sendMembers(
     for (const message of readMessages(socket.receive(op))) {
       if (message.sequence !== sequence || message.type !== MessageType.error) continue;
       const { errno } = readAnswer(message);
-      const at = errno === 0 ? NO_LINE : (readRefusedLine(message) ?? NO_LINE) - 1;
       if (isOfSocket(errno)) throw new NetlinkError({ op, errno });
-      return { errno, ...(at >= from && at < until && { at }) };
+      const at = errno === 0 ? NO_LINE : (readRefusedLine(message) ?? NO_LINE) - 1;
+      return { errno, until, ...(at >= from && at < until && { at }) };
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Members of sets as their parts: the kernel takes parts, people read text. */
-import { canonicalIp, cidrOf, formatIp, parseIp } from "../../base/ip.ts";
+import { cidrOf, formatIp, parseIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { IpsetDefinition, IpsetType } from "./ipset.ts";
 
@@ -81,7 +81,7 @@ function partsIn(text: string, set: IpsetDefinition): IpsetMember | undefined {
 }
 
 function addressOf(text: string, family: IpFamily): Uint8Array | undefined {
-  const bytes = canonicalIp(text) === text ? parseIp(text) : undefined;
+  const bytes = parseIp(text);
   return bytes?.length === (family === "IPv4" ? 4 : 16) ? bytes : undefined;
 }
 

@@ -139,7 +139,7 @@ export class NetlinkIpset implements Ipset {
       if (hasErrno(error, Errno.ENOENT)) return;
       // What nfnetlink says of a part that is not there.
       if (hasErrno(error, Errno.EINVAL)) {
-        throw new KernelModuleError("use sets", { module: MODULE, cause: error });
+        throw new KernelModuleError("use sets", { module: MODULE });
       }
       throw error;
     }

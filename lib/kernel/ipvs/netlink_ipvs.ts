@@ -30,25 +30,23 @@ import {
   writeFrontend,
   writeTimeouts,
 } from "./messages.ts";
-import { type ProcServer, readTable, versionOfTable } from "./proc_table.ts";
+import { readTable, versionOfTable } from "./proc_table.ts";
 import { frontendText } from "./text.ts";
 import { Controller, genlHeader, IpvsCommand } from "./wire.ts";
 
 const MODULE = "ip_vs";
-/** A table that changes all the time is given up after so many readings. */
-const MAX_ATTEMPTS = 20;
 const READ_OP = "list virtual servers";
 const COMMIT_OP = "change virtual servers";
 
 /** What it works with. */
 export interface NetlinkIpvsOptions {
-  readonly files: KernelFiles;
+  readonly files: Pick<KernelFiles, "readNet">;
   readonly commands: Commands;
 }
 
 /** The real IPVS. */
 export class NetlinkIpvs implements Ipvs {
-  readonly #files: KernelFiles;
+  readonly #files: NetlinkIpvsOptions["files"];
   readonly #commands: Commands;
 
   constructor({ commands, files }: NetlinkIpvsOptions) {
@@ -71,22 +69,28 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   /**
-   * Two readings that have to agree: servers by netlink, and all with their destinations by `/proc`.
-   * Both come in pieces between which others may write, and neither says when that happened.
+   * Two readings: servers by netlink, and all with their destinations by `/proc`. Both come in pieces
+   * between which others may write, and neither says when that happened: a server that only one of them
+   * has is asked for by itself.
    */
   read(): readonly IpvsEntry[] {
-    for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
-      if (this.version() === undefined) return [];
-      const servers = listServers();
-      const table = readTable(this.#table() ?? "");
-      const entries = joined(servers, table);
-      if (entries) return entries;
+    if (this.version() === undefined) return [];
+    const servers = new Map(listServers().map((server) => [frontendText(server), server]));
+    const text = this.#table();
+    // Without a file the module was unloaded meanwhile, and all servers with it.
+    const rows = text === undefined ? [] : readTable(text);
+    const table = new Map(rows.map((each) => [frontendText(each.frontend), each]));
+    const entries: IpvsEntry[] = [];
+    for (const [name, server] of servers) {
+      const destinations = table.get(name)?.destinations;
+      const entry = destinations ? { server, destinations } : this.find(server);
+      if (entry) entries.push(entry);
     }
-    throw new NetlinkError({
-      op: READ_OP,
-      errno: Errno.EINTR,
-      kernelMessage: `what is listed changed during each of ${MAX_ATTEMPTS} attempts`,
-    });
+    for (const [name, { frontend }] of table) {
+      const entry = servers.has(name) ? undefined : this.find(frontend);
+      if (entry) entries.push(entry);
+    }
+    return entries;
   }
 
   find(frontend: IpvsFrontend): IpvsEntry | undefined {
@@ -184,27 +188,6 @@ function list<T>(
       if (item !== undefined) into.push(item);
     },
   });
-}
-
-/** The servers with their destinations; undefined when the two readings are of different moments. */
-function joined(
-  servers: readonly IpvsServer[],
-  table: readonly ProcServer[],
-): readonly IpvsEntry[] | undefined {
-  const destinations = new Map(
-    table.map((each) => [frontendText(each.frontend), each.destinations]),
-  );
-  const names = new Set(servers.map(frontendText));
-  const isWhole = destinations.size === table.length && names.size === servers.length &&
-    names.size === destinations.size;
-  if (!isWhole) return undefined;
-  const entries = servers.map((server) => ({
-    server,
-    destinations: destinations.get(frontendText(server)),
-  }));
-  const isEntry = (entry: typeof entries[number]): entry is IpvsEntry =>
-    entry.destinations !== undefined;
-  return entries.every(isEntry) ? entries : undefined;
 }
 
 /** The number of the family IPVS. Throws `KernelModuleError` where there is none. */

@@ -63,9 +63,8 @@ function readDestination(line: string): IpvsDestinationState {
   const [place, method, ...numbers] = line.slice(5).trimEnd().split(/ +/);
   const endpoint = readEndpoint(place);
   const forwarding = forwardings[method];
-  if (!endpoint || !forwarding || !numbers.slice(0, 3).every((word) => /^-?\d+$/.test(word))) {
-    throw unreadable(line);
-  }
+  const isWhole = numbers.length >= 3 && numbers.every((word) => /^-?\d+$/.test(word));
+  if (!endpoint || !forwarding || !isWhole) throw unreadable(line);
   const [weight, activeConnections, inactiveConnections] = numbers.map(Number);
   return { ...endpoint, forwarding, weight, activeConnections, inactiveConnections };
 }

@@ -55,7 +55,7 @@ export class NetlinkLinks implements Links {
     } catch (error) {
       // The kernel loads the module by itself, or has none.
       if (hasErrno(error, Errno.EOPNOTSUPP)) {
-        throw new KernelModuleError(op, { module: "dummy", cause: error });
+        throw new KernelModuleError(op, { module: "dummy" });
       }
       // Somebody else was faster.
       if (!hasErrno(error, Errno.EEXIST)) throw error;

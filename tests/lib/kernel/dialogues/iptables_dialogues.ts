@@ -6,7 +6,7 @@ import { NetlinkNfacct } from "../../../../lib/kernel/nfacct/netlink_nfacct.ts";
 import { NetlinkIpset } from "../../../../lib/kernel/ipset/netlink_ipset.ts";
 import { loadedIpset } from "./ipset_dialogues.ts";
 import { NftXtables } from "../../../../lib/kernel/xtables/nft_xtables.ts";
-import type { XtChange } from "../../../../lib/kernel/xtables/rules.ts";
+import type { XtChange, XtRule } from "../../../../lib/kernel/xtables/rules.ts";
 import { checkCase } from "../xtables/behaviour.ts";
 import { behaviourCases } from "../xtables/behaviour_cases.ts";
 import { sampleChains, sampleChanges } from "../xtables/sample_chains.ts";
@@ -93,6 +93,23 @@ const others: readonly Dialogue[] = [
           { kind: "append-rule", table: "filter", chain: "OUTPUT", rule },
         ];
         return await xtables.commit("IPv4", changes).then(() => "applied", String);
+      }),
+  },
+  {
+    name: "iptables: a rule that looks into a missing set",
+    hold: () =>
+      withXtables(async (xtables) => {
+        const rule: XtRule = {
+          matches: [{ kind: "set", name: "NONE", sides: ["dst"] }],
+          target: { kind: "accept" },
+        };
+        const changes: readonly XtChange[] = [
+          { kind: "add-table", table: "filter" },
+          { kind: "append-rule", table: "filter", chain: "OUTPUT", rule },
+          { kind: "insert-rule", table: "filter", chain: "OUTPUT", rule },
+        ];
+        const sentence = await xtables.commit("IPv4", changes).then(() => "applied", String);
+        return [sentence, (await xtables.read("IPv4", ["filter"])).chains];
       }),
   },
   {

@@ -1,4 +1,5 @@
 /** Links, addresses and routes. */
+import assert from "node:assert/strict";
 import { NetlinkLinks } from "../../../../lib/kernel/links/netlink_links.ts";
 import type { Dialogue } from "./dialogue.ts";
 
@@ -37,6 +38,62 @@ export const routeDialogues: readonly Dialogue[] = [
           new NetlinkLinks().addresses(family).map(({ ip }) => ip)
         ),
       ),
+  },
+  {
+    name: "addresses come and go",
+    prepare,
+    async hold() {
+      const links = new NetlinkLinks();
+      const linkIndex = links.find("v0")?.index ?? 0;
+      const add = (ip: string, prefixLength: number, kind: "add" | "delete" = "add") => ({
+        kind,
+        linkIndex,
+        ip,
+        prefixLength,
+      });
+      const failures = [
+        ...await links.changeAddresses([]),
+        ...await links.changeAddresses([
+          add("10.96.0.1", 32),
+          add("10.96.0.1", 32),
+          { ...add("10.96.0.2", 32), linkIndex: 60_000 },
+          add("fd00:10:96::1", 128),
+          add("10.96.0.3", 32),
+        ]),
+        ...await links.changeAddresses([
+          add("10.96.0.3", 32, "delete"),
+          add("10.96.0.9", 32, "delete"),
+          { ...add("fd00:10:96::1", 128, "delete"), linkIndex: 60_001 },
+        ]),
+      ];
+      const own = links.addresses().filter(({ linkName }) => linkName === "v0");
+      return [
+        failures.map(({ change, error }) => [change, error.message]),
+        own.map(({ ip, prefixLength }) => `${ip}/${prefixLength}`),
+      ];
+    },
+  },
+  {
+    name: "links are removed",
+    prepare,
+    hold() {
+      const links = new NetlinkLinks();
+      return Promise.resolve([links.remove("v0"), links.remove("v0"), links.find("v1") ?? null]);
+    },
+  },
+  {
+    name: "a link that is there is given as it is, and a kernel without dummies says so",
+    prepare,
+    hold() {
+      const links = new NetlinkLinks();
+      const { kind } = links.ensureDummy("v0");
+      assert.throws(() => links.ensureDummy("kube-ipvs0"), {
+        name: "KernelModuleError",
+        message: 'Cannot create interface "kube-ipvs0": the kernel module "dummy" is not loaded; ' +
+          'run "modprobe dummy" on the node, or install the kernel\'s modules there',
+      });
+      return Promise.resolve(kind);
+    },
   },
   {
     name: "routes",
