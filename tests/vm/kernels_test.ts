@@ -22,6 +22,8 @@ const everywhere: readonly string[] = [
 /** What is worth its time on one kernel only: the oldest has the fewest features. */
 const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
   "5.10": ["tests/kernel/session_affinity_test.ts", "tests/kernel/affinity_scale_test.ts"],
+  // Rules that ask for IPVS, which the kernel of this machine may lack.
+  "6.1": ["tests/kernel/xtables/nft_test.ts", "tests/kernel/xtables/legacy_test.ts"],
 };
 
 /** Long stories beside a real apiserver: on all kernels in the long form, else on this one. */

@@ -41,8 +41,10 @@ const IpvsInfo = {
   asked: 39,
   bytes: 40,
 } as const;
-/** XT_IPVS_PROTO, XT_IPVS_VADDR and XT_IPVS_VPORT. */
-const IPVS_ASKED = 0x2 | 0x4 | 0x8;
+/** XT_IPVS_IPVS_PROPERTY, which all others imply, XT_IPVS_PROTO, XT_IPVS_VADDR and XT_IPVS_VPORT. */
+const IPVS_ASKED = 0x1 | 0x2 | 0x4 | 0x8;
+/** The tool sets all of them in either family; of IPv4's the kernel looks at the first four. */
+const MASK_BYTES = 16;
 
 /** A look into the set of this number. */
 export function setStructure({ not, sides }: MatchOf<"set">, index: number): XtStructure {
@@ -96,7 +98,7 @@ export function ipvsStructure({ address, port, protocol }: MatchOf<"ipvs">): XtS
   return makeStructure({ name: "ipvs", revision: 0, bytes: IpvsInfo.bytes }, (view, info) => {
     const bytes = parseIp(address) ?? new Uint8Array();
     info.set(bytes, IpvsInfo.address);
-    info.fill(0xff, IpvsInfo.mask, IpvsInfo.mask + bytes.length);
+    info.fill(0xff, IpvsInfo.mask, IpvsInfo.mask + MASK_BYTES);
     view.setUint16(IpvsInfo.port, port, false);
     view.setUint8(IpvsInfo.protocol, xtProtocolNumbers[protocol]);
     view.setUint8(IpvsInfo.asked, IPVS_ASKED);
