@@ -25,7 +25,7 @@ export interface Court {
 export async function judge(mutants: readonly Mutant[], court: Court): Promise<Fate[]> {
   const fates: Fate[] = [];
   let next = 0;
-  await Promise.all(court.copies.map(async (copy) => {
+  const ends = await Promise.allSettled(court.copies.map(async (copy) => {
     while (next < mutants.length) {
       court.signal.throwIfAborted();
       const index = next++;
@@ -33,6 +33,8 @@ export async function judge(mutants: readonly Mutant[], court: Court): Promise<F
       court.onFate?.(mutants[index], fates[index]);
     }
   }));
+  // Only now: no copy is in use any more, and whoever hears of a failure may remove them.
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
   return fates;
 }
 
