@@ -4,6 +4,7 @@ import { commitBatch, type Committed } from "../nf_tables/commit.ts";
 import { Msg } from "../nf_tables/wire.ts";
 import type { NfTransport } from "../nf_tables/transport.ts";
 import { decodeListedRule } from "./decode_listing.ts";
+import { cutChanges } from "./cut_changes.ts";
 import { encodeChanges } from "./encode.ts";
 import { describeChange, XtablesError } from "./errors.ts";
 import { NftReading, type NftReadingOptions, readRules } from "./nft_reading.ts";
@@ -59,6 +60,17 @@ export class NftXtables implements Xtables {
     if (changes.length === 0) return undefined;
     const sets = rememberSets(this.#sets);
     this.#expectSets(family, changes, sets);
+    return await this.#commitParts(family, changes, { sets, signal });
+  }
+
+  /** All of it at once, where the socket takes that; else its parts, one after the other. */
+  async #commitParts(
+    family: IpFamily,
+    changes: readonly XtChange[],
+    options: { readonly sets: XtSets; readonly signal: AbortSignal | undefined },
+  ): Promise<XtReceipt> {
+    const { sets, signal } = options;
+    signal?.throwIfAborted();
     const handles = await this.#handlesFor(family, changes);
     signal?.throwIfAborted();
     const echoed = this.#echoed(family, changes);
@@ -68,6 +80,17 @@ export class NftXtables implements Xtables {
       wantsEcho: (change) => echoed.has(change),
       sets,
     });
+    const cut = batch.bytes.length > this.#transport.largestBatch ? cutChanges(changes) : undefined;
+    if (cut !== undefined) {
+      // The handles that were taken for this are asked for again.
+      for (const change of changes) if ("chain" in change) this.#handles[family].forget(change);
+      const first = await this.#commitParts(family, changes.slice(0, cut), options);
+      try {
+        return joined(first, await this.#commitParts(family, changes.slice(cut), options));
+      } catch (error) {
+        throw behind(cut, error, { changes, family });
+      }
+    }
     this.#forgetChanged(family, changes, echoed);
     try {
       const committed = await commitBatch(this.#transport, batch, {
@@ -162,4 +185,24 @@ export class NftXtables implements Xtables {
       this.#handles[family].inserted(change, listed);
     }
   }
+}
+
+/** Two commits as one: own where nobody wrote between them either. */
+function joined(first: XtReceipt, second: XtReceipt): XtReceipt {
+  const isOwn = first.isOwn && second.isOwn && first.after === second.before;
+  return { before: first.before, after: second.after, isOwn };
+}
+
+/** The error of a part, told of the whole. */
+function behind(
+  cut: number,
+  error: unknown,
+  { changes, family }: { readonly changes: readonly XtChange[]; readonly family: IpFamily },
+): unknown {
+  if (!(error instanceof XtablesError)) return error;
+  const failures = error.failures.map((failure) => ({
+    ...failure,
+    change: failure.change < 0 ? failure.change : failure.change + cut,
+  }));
+  return new XtablesError({ family, changes, failures, cause: error });
 }

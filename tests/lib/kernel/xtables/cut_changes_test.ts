@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { cutChanges } from "../../../../lib/kernel/xtables/cut_changes.ts";
+import { NftXtables } from "../../../../lib/kernel/xtables/nft_xtables.ts";
+import { isRefusal, XtablesError } from "../../../../lib/kernel/xtables/errors.ts";
+import { encodeChanges } from "../../../../lib/kernel/xtables/encode.ts";
+import { noSets } from "../../../../lib/kernel/xtables/sets.ts";
+import { Errno } from "../../../../lib/kernel/errno.ts";
+import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
+import type { CommitResult, NfTransport } from "../../../../lib/kernel/nf_tables/transport.ts";
+import type { XtChange, XtRule } from "../../../../lib/kernel/xtables/rules.ts";
+
+const table = "nat";
+const rule: XtRule = { matches: [], target: { kind: "jump", chain: "KUBE-MARK-MASQ" } };
+const add = (chain: string): XtChange => ({ kind: "add-chain", table, chain });
+const flush = (chain: string): XtChange => ({ kind: "flush-chain", table, chain });
+const append = (chain: string): XtChange => ({ kind: "append-rule", table, chain, rule });
+
+const cases: readonly {
+  readonly name: string;
+  readonly changes: readonly XtChange[];
+  readonly cut: number | undefined;
+}[] = [
+  { name: "nothing", changes: [], cut: undefined },
+  { name: "a single change", changes: [add("A")], cut: undefined },
+  { name: "in the middle", changes: [add("A"), add("B"), add("C"), add("D")], cut: 2 },
+  {
+    name: "before a chain that gets its rules in the middle",
+    changes: [add("A"), flush("B"), append("B"), append("B"), append("B")],
+    cut: 1,
+  },
+  {
+    name: "behind it where that is nearer",
+    changes: [flush("B"), append("B"), append("B"), append("B"), add("C"), add("D")],
+    cut: 4,
+  },
+  {
+    name: "between rules of two chains",
+    changes: [flush("A"), append("A"), append("B"), append("B")],
+    cut: 2,
+  },
+  {
+    name: "in a chain that is all there is",
+    changes: [flush("A"), append("A"), append("A"), append("A")],
+    cut: 2,
+  },
+];
+
+for (const { changes, cut, name } of cases) {
+  Deno.test(`cutChanges() parts ${name}`, () => assert.equal(cutChanges(changes), cut));
+}
+
+/** A kernel of which a socket takes so many bytes at once. */
+class NarrowTransport implements NfTransport {
+  readonly largestBatch: number;
+  readonly sizes: number[] = [];
+  /** The batch of this number is refused, as a whole or by one of its messages. */
+  refused = -1;
+  refusedMessage = -1;
+  generationNow = 10;
+
+  constructor(largestBatch: number) {
+    this.largestBatch = largestBatch;
+  }
+
+  generation = () => Promise.resolve(this.generationNow);
+  query = () => Promise.reject(new Error("not asked for here"));
+  queryEach = () => Promise.reject(new Error("not asked for here"));
+  compare = () => Promise.reject(new Error("not asked for here"));
+  lookUp = () => Promise.reject(new Error("not asked for here"));
+  close() {}
+
+  commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult> {
+    const op = "commit nf_tables changes";
+    if (bytes.length > this.largestBatch) {
+      return Promise.reject(new NetlinkError({ op, errno: Errno.EMSGSIZE }));
+    }
+    this.sizes.push(bytes.length);
+    if (this.sizes.length - 1 === this.refused) {
+      if (this.refusedMessage >= 0) {
+        const refusals = [{ sequence: this.refusedMessage, errno: Errno.ENOENT }];
+        return Promise.resolve({ kind: "refused", bytes, refusals });
+      }
+      return Promise.reject(new NetlinkError({ op, errno: Errno.EPERM }));
+    }
+    const before = this.generationNow++;
+    const receipt = { before, after: this.generationNow };
+    return Promise.resolve({ kind: "applied", bytes, receipt, echoes: [] });
+  }
+}
+
+/** Of the batch that these changes are. */
+function encodedSize(some: readonly XtChange[]): number {
+  const options = {
+    family: "IPv4",
+    handleOf: () => 0n,
+    wantsEcho: () => false,
+    sets: noSets,
+  } as const;
+  return encodeChanges(some, options).bytes.length;
+}
+
+const chains = Array.from({ length: 40 }, (_, i) => `KUBE-SVC-${i}`);
+const changes = chains.flatMap((chain) => [add(chain), append(chain), append(chain)]);
+
+Deno.test("NftXtables commits in parts what the socket does not take at once, as one", async () => {
+  const transport = new NarrowTransport(4_000);
+  const receipt = await new NftXtables(transport).commit("IPv4", changes);
+  const count = transport.sizes.length;
+  assert.ok(count > 3 && Math.max(...transport.sizes) <= 4_000, transport.sizes.join());
+  assert.deepEqual(receipt, { before: "10", after: String(10 + count), isOwn: true });
+});
+
+Deno.test("NftXtables commits at once what the socket takes", async () => {
+  const transport = new NarrowTransport(1_000_000);
+  await new NftXtables(transport).commit("IPv4", changes);
+  assert.equal(transport.sizes.length, 1);
+});
+
+Deno.test("NftXtables tells that somebody else wrote between two parts", async () => {
+  const transport = new NarrowTransport(4_000);
+  const commit = transport.commit.bind(transport);
+  transport.commit = (bytes) => {
+    if (transport.sizes.length === 1) transport.generationNow++;
+    return commit(bytes);
+  };
+  const receipt = await new NftXtables(transport).commit("IPv4", changes);
+  assert.equal(receipt?.isOwn, false);
+});
+
+Deno.test("NftXtables ends with the first part that is refused", async () => {
+  const transport = new NarrowTransport(4_000);
+  transport.refused = 1;
+  const xtables = new NftXtables(transport);
+  await assert.rejects(
+    () => xtables.commit("IPv4", changes),
+    (error) => isRefusal(error, "not-permitted"),
+  );
+  assert.equal(transport.sizes.length, 2);
+});
+
+Deno.test("NftXtables tells which change of all was refused", async () => {
+  const transport = new NarrowTransport(4_000);
+  const xtables = new NftXtables(transport);
+  await xtables.commit("IPv4", changes);
+  // Each part is framed by a begin and an end.
+  const [first] = transport.sizes;
+  const inFirst = changes.findIndex((_, count) => encodedSize(changes.slice(0, count)) === first);
+  transport.sizes.length = 0;
+  transport.refused = 1;
+  transport.refusedMessage = 1;
+  await assert.rejects(() => xtables.commit("IPv4", changes), (error) => {
+    assert.ok(error instanceof XtablesError);
+    assert.deepEqual(error.failures.map(({ change }) => change), [inFirst]);
+    assert.match(error.message, /^Cannot add chain "KUBE-SVC-\d+" to iptables table "nat"/);
+    return true;
+  });
+});
+
+Deno.test("NftXtables leaves a single change that is too large to the kernel's judgement", async () => {
+  const xtables = new NftXtables(new NarrowTransport(10));
+  await assert.rejects(() => xtables.commit("IPv4", [add("A")]), /EMSGSIZE/);
+});
