@@ -90,16 +90,17 @@ async function readAll(
   );
 }
 
-/** One result, the worst. What is right says nothing beside what is not. */
+/** One result, the worst; its findings come first, and what was seen to be right comes last. */
 function conclude(check: Check, findings: readonly Finding[]): CheckResult {
-  const level = levels.find((each) => findings.some((finding) => finding.level === each)) ?? "pass";
-  const told = findings.filter((finding) => level === "pass" || finding.level !== "pass");
+  const told = levels.flatMap((level) => findings.filter((finding) => finding.level === level));
+  const [worst] = told;
+  const about = told.filter(({ level }) => level !== "pass" || worst.level === "pass");
   return {
     check,
-    result: level === "untold" ? "unknown" : level,
-    subject: [...new Set(told.map(({ subject }) => subject))].filter(Boolean).join("; "),
+    result: worst === undefined ? "pass" : worst.level === "untold" ? "unknown" : worst.level,
+    subject: [...new Set(about.map(({ subject }) => subject))].filter(Boolean).join("; "),
     evidence: told.flatMap(({ evidence }) => evidence),
-    advice: [...new Set(told.flatMap(({ advice }) => advice))],
+    advice: [...new Set(about.flatMap(({ advice }) => advice))],
     unfixable: told.some(({ level, unfixable }) => level === "fail" && unfixable),
   };
 }

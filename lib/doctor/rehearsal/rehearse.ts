@@ -40,7 +40,7 @@ export async function rehearse(
   const loaded = snapshots.filter(({ family }) =>
     families.some((each) => each.family === family && each.error === undefined)
   );
-  const open = (ends: ReadonlyMap<IpFamily, Ends>) => ScratchNetwork.open(kernel, ends);
+  const open = (ends: ReadonlyMap<IpFamily, Ends>) => ScratchNetwork.open({ kernel, ends, clock });
   const packets = await sendPackets(loaded, { open, clock, most: mostFrontends });
   return { families, kernelBytes, packets, notices };
 }

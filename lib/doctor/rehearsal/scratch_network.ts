@@ -3,6 +3,7 @@
  * written, and what the kernel makes of it is read back at once; where nothing comes out, it was
  * dropped. No packet leaves this process.
  */
+import type { Clock } from "../../base/clock.ts";
 import { formatIp, parseIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { Protocol } from "../../base/protocol.ts";
@@ -45,7 +46,17 @@ export interface PacketNetwork extends Disposable {
   attempt(attempt: Attempt): Outcome;
 }
 
+/** What a network is made in. */
+export interface ScratchNetworkOptions {
+  readonly kernel: Kernel;
+  readonly ends: ReadonlyMap<IpFamily, Ends>;
+  readonly clock: Clock;
+}
+
 const device = "kp-rehearsal";
+const localTable = 255;
+const pauseMs = 1;
+const mostTries = 2_000;
 const firstPort = 20_000;
 const lastPort = 60_000;
 
@@ -53,24 +64,24 @@ const lastPort = 60_000;
 export class ScratchNetwork implements PacketNetwork {
   readonly #tun = new Tun(device);
   readonly #links: Links;
+  readonly #clock: Clock;
   readonly #ends: ReadonlyMap<IpFamily, Ends>;
   readonly #senders = new Map<IpFamily, RawSender>();
   readonly #index: number;
   #port = firstPort;
   #id = 1;
 
-  private constructor(links: Links, ends: ReadonlyMap<IpFamily, Ends>) {
+  private constructor({ clock, ends, kernel: { links } }: ScratchNetworkOptions) {
     this.#links = links;
+    this.#clock = clock;
     this.#ends = ends;
     this.#index = links.find(device)?.index ?? 0;
   }
 
   /** Throws where the device or a setting cannot be had. */
-  static async open(
-    { links, sysctl }: Kernel,
-    ends: ReadonlyMap<IpFamily, Ends>,
-  ): Promise<ScratchNetwork> {
-    const network = new ScratchNetwork(links, ends);
+  static async open(options: ScratchNetworkOptions): Promise<ScratchNetwork> {
+    const { ends, kernel: { links, sysctl } } = options;
+    const network = new ScratchNetwork(options);
     try {
       for (const [setting, value] of settings(ends.has("IPv6"))) {
         ensureSysctl(sysctl, setting, value);
@@ -91,6 +102,15 @@ export class ScratchNetwork implements PacketNetwork {
 
   async addNodeAddress(ip: string): Promise<void> {
     await this.#changeAddress("add", ip);
+    // The kernel goes on with an address of IPv6 by itself: until then it leads elsewhere.
+    const isHere = () =>
+      this.#links.routes().some(({ destination, table }) =>
+        table === localTable && destination.split("/")[0] === ip
+      );
+    for (let tries = 0; !isHere(); tries++) {
+      if (tries === mostTries) throw new Error(`Cannot use the address ${ip}: the kernel is late`);
+      await this.#clock.sleep(pauseMs);
+    }
   }
 
   async removeNodeAddress(ip: string): Promise<void> {
