@@ -169,6 +169,15 @@ const cleansUpIptables =
     assert.deepEqual(left, isDry ? [ours, theirs] : [theirs]);
   };
 
+/** On a kernel in memory, beside this machine's files: what they hold decides the rest of the answer. */
+const diagnoses: Judge = async (command, reader) => {
+  const run = reader.run(command);
+  assert.match(`${await run.ended()}`, /^[12]$/, run.stderr);
+  assert.match(run.stdout, /^Node node-a, Linux /);
+  assert.match(run.stdout, /\n {2}unknown DRY01|\n {2}skip {4}DRY01/);
+  assert.match(run.stdout, /\ncan move: (cannot tell|no), because /);
+};
+
 const judges: Readonly<Record<string, Judge>> = {
   "kube-proxy run --config config.yaml": async (command, { run: start }) => {
     const run = start(command);
@@ -246,6 +255,8 @@ const judges: Readonly<Record<string, Judge>> = {
       /Cannot drain ipvs mode: no proxy serves in another mode on this node/,
     );
   },
+  "kube-proxy doctor --manifests examples/shop": diagnoses,
+  "kube-proxy doctor --config config.yaml": diagnoses,
   "kube-proxy help": prints(0),
   "kube-proxy namespaces list": synopsis,
   "kube-proxy namespaces opt-out NAME... [--dry-run] [--force] [--yes] [-o json] [--kubeconfig FILE]":

@@ -32,8 +32,8 @@ export const rehearse = check({
         subject: subjectOf(rehearsal),
         evidence: [
           ...summary(rehearsal),
-          "Ports of a cluster IP that no Service has are refused from then on, and its other addresses " +
-          "inside a ServiceCIDR are dropped.",
+          "Ports of a cluster IP that no Service has are refused from then on, and addresses inside a " +
+          "ServiceCIDR that no Service has are dropped.",
           ...(ranges ?? []).map((each) =>
             `Inside a ServiceCIDR, so what goes there is dropped: ${each}`
           ),

@@ -5,9 +5,11 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { FakeKernel } from "../../../lib/kernel/fake_kernel.ts";
+import { FakeLoadedModules } from "../../../lib/kernel/fake_loaded_modules.ts";
 import { fakeAddress, FakeLinks } from "../../../lib/kernel/links/fake_links.ts";
 import type { AskPage } from "../../../lib/health/ask_page.ts";
 import { createCleanupCommand } from "../../../cmd/cleanup.ts";
+import { createDoctorCommand } from "../../../cmd/doctor.ts";
 import { commandTree } from "../../../cmd/commands.ts";
 import { dispatch } from "../../../cmd/dispatch.ts";
 import { runProxy } from "../../../cmd/run/run_proxy.ts";
@@ -62,7 +64,12 @@ export class ProxyRun implements AsyncDisposable {
     const run = runCommand((options, context) => runProxy(options, context, machine));
     const ask: AskPage = () => Promise.resolve({ kind: "nobody" });
     const cleanup = createCleanupCommand({ ask, openKernel: () => kernel, ...recorded });
-    const commands = new Map([["run", run], ["cleanup", cleanup]]);
+    const doctor = createDoctorCommand({
+      ...{ ask, clock, hostName: nodeName, modules: new FakeLoadedModules() },
+      openKernel: () => kernel,
+      rehearse: () => Promise.resolve({ kind: "failed", because: "a kernel in memory has no tun" }),
+    });
+    const commands = new Map([["run", run], ["cleanup", cleanup], ["doctor", doctor]]);
     const entries = commandTree.entries.map((entry) => {
       const command = commands.get(entry.words[0]);
       return command ? { ...entry, load: () => Promise.resolve(command) } : entry;

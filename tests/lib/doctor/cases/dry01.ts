@@ -47,8 +47,9 @@ export const dry01: CheckCases = {
         "IPv4: 3 service ports, 5 frontends, 4 endpoints loaded in 12 ms (105 messages)",
         "Kernel memory grew by about 2 MB meanwhile",
         "9 packets to all 5 frontends in 2 ms: all as they should",
-        /^Ports of a cluster IP that no Service has are refused/,
-        /net\.ipv4\.vs/,
+        "Ports of a cluster IP that no Service has are refused from then on, and " +
+        "addresses inside a ServiceCIDR that no Service has are dropped.",
+        "Settings below net.ipv4.vs have no effect any more.",
       ],
       advice: [],
     },
