@@ -90,6 +90,7 @@ async function run(machine: DoctorMachine, context: CommandContext): Promise<num
   progress.show("Looking ...");
   const looked = await (async () => {
     await using kernel = machine.openKernel(context, args.get(flags.hostRootFlag));
+    kernel.self.keepLittleFreeMemory();
     const { nodeName, readers, rehearses } = readersOf({ configuration, context, kernel, machine });
     const facts = new LazyFacts(readers, { clock: machine.clock, signal });
     const found = await facts.read("foundMode");

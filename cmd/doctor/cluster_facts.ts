@@ -124,9 +124,12 @@ function sectionsOf({ iptables, ipvs, nftables, winkernel }: ProxyConfiguration)
 
 async function rehearsed(
   { sections, snapshots }: Known,
-  { machine }: ClusterFactsOptions,
+  { kernel, machine }: ClusterFactsOptions,
   signal: AbortSignal,
 ): Promise<Fact<RehearsalReport>> {
+  // Reading a large cluster leaves more garbage than there is to keep, and the rehearsal needs as much.
+  kernel.self.collectGarbage();
+  kernel.self.returnFreeMemory();
   const answer = await machine.rehearse({ mode, sections, snapshots, mostFrontends }, signal);
   switch (answer.kind) {
     case "report":

@@ -42,10 +42,10 @@ export async function sendPackets(
       const own = ends.get(snapshot.family);
       return own ? [new FamilyRound(snapshot, { ends: own, network })] : [];
     });
-    const share = Math.ceil(most / Math.max(1, parts.length));
-    for (const part of parts) await part.run(share);
     const sum = (count: (part: FamilyRound) => number) =>
       parts.reduce((total, part) => total + count(part), 0);
+    const all = Math.max(most, sum(({ frontends }) => frontends.length));
+    for (const part of parts) await part.run(Math.ceil(most * part.frontends.length / all));
     return {
       kind: "sent",
       sent: sum(({ sent }) => sent),

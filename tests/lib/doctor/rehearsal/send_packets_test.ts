@@ -217,6 +217,25 @@ Deno.test("no more frontends than the most are tried", async () => {
   assert.deepEqual([report.tried, report.sent, report.frontends], [5, 10, 20]);
 });
 
+Deno.test("families share the packets by what they have", async () => {
+  const many = Array.from({ length: 30 }, (_, i) => serviceOf({ name: `web-${i}`, port: i + 1 }));
+  const few = Array.from(
+    { length: 10 },
+    (_, i) => serviceOf({ name: `six-${i}`, port: i + 1, clusterIP: "fd00:172:30::1" }),
+  );
+  const snapshots = [snapshotOf(many), { ...snapshotOf(few), family: "IPv6" } as const];
+  const network = new ScriptedNetwork(() => right);
+  const open = () => Promise.resolve(network);
+  const tried = async (most: number) => {
+    const report = await sendPackets(snapshots, { open, clock: new FakeClock(), most });
+    const isSix = (line: string) => line.startsWith("outside fd00");
+    const six = network.log.splice(0).filter(isSix).length;
+    return report.kind === "sent" && [report.tried, six];
+  };
+  assert.deepEqual(await tried(20), [20, 5]);
+  assert.deepEqual(await tried(40), [40, 10]);
+});
+
 Deno.test("without a network nothing is sent, and why is said", async () => {
   const open = () => {
     return Promise.reject(new Error('Cannot open "/dev/net/tun": no such device'));
