@@ -17,6 +17,8 @@ const everywhere: readonly string[] = [
   "tests/vm/fates/iptables_nft.ts",
   "tests/vm/fates/iptables_legacy.ts",
   "tests/vm/fates/ipvs.ts",
+  "tests/kernel/doctor/rehearsal_test.ts",
+  "tests/kernel/doctor/nothing_changes_test.ts",
 ];
 
 /** What is worth its time on one kernel only: the oldest has the fewest features. */

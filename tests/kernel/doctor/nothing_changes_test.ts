@@ -25,6 +25,8 @@ const others = "table inet somebody {\n chain c {\n type filter hook input prior
 interface Node extends AsyncDisposable {
   readonly argv: readonly string[];
   state(): Promise<string>;
+  /** Names of the modules that are loaded; none where the kernel has none. */
+  modules(): Promise<string>;
 }
 
 async function createNode(): Promise<Node> {
@@ -60,6 +62,7 @@ async function createNode(): Promise<Node> {
       (await look()).replaceAll(/counter packets \d+ bytes \d+/g, "counter")
         // How many connections there are now is no setting.
         .replaceAll(/^netfilter\/nf_conntrack_count:.*$/gm, ""),
+    modules: () => namespace.run(["sh", "-c", "cut -d ' ' -f 1 /proc/modules 2>/dev/null || true"]),
     [Symbol.asyncDispose]: () => namespace[Symbol.asyncDispose](),
   };
 }
@@ -67,9 +70,11 @@ async function createNode(): Promise<Node> {
 Deno.test("doctor leaves a node as it found it, and tells what only the old rules serve", async () => {
   await using node = await createNode();
   const before = await node.state();
+  const modules = await node.modules();
   const args = ["--manifests", shop, "--only", "DRY01"];
   const { code, stderr, stdout } = await tryCommand([...node.argv, ...args]);
   assert.equal(await node.state(), before);
+  assert.equal(await node.modules(), modules, stdout);
   assert.match(stdout, /DRY01 {2}rehearse/, stderr);
   assert.match(stdout, /These would stop answering: 192\.0\.2\.99:80\/TCP/);
   assert.match(stdout, /These would begin to answer: /);
@@ -78,6 +83,7 @@ Deno.test("doctor leaves a node as it found it, and tells what only the old rule
   assert.ok(code === 0 || code === 1, `${code}`);
 });
 
+// Modules that a killed one made the kernel load stay: nobody is there to unload them.
 Deno.test(`doctor that is killed ${kills} times leaves nothing`, async () => {
   await using node = await createNode();
   const before = await node.state();
