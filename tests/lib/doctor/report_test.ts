@@ -131,6 +131,7 @@ Deno.test("a check explains itself", async () => {
 
 const wrapped: readonly (readonly [string, string, readonly string[]])[] = [
   ["what fits stays", "one two", ["  do: one two"]],
+  ["a line may be full", "one two four", ["  do: one two four"]],
   ["words go to the next line", "one two three four", ["  do: one two \\", "      three four"]],
   ["a long word is cut", "abcdefghijklmnopqrstuvwxyz", [
     "  do: abcdefghijkl \\",
