@@ -1,15 +1,18 @@
 /** `doctor` from command line to exit code, on a machine in memory and with manifests for a cluster. */
 import assert from "node:assert/strict";
 import type { DoctorMachine } from "../../cmd/doctor/machine.ts";
-import { createDoctorCommand } from "../../cmd/doctor.ts";
-import { systemClock } from "../../lib/base/clock.ts";
+import { createDoctorCommand, doctorCommand } from "../../cmd/doctor.ts";
+import { type Clock, systemClock } from "../../lib/base/clock.ts";
 import type { RehearsalAnswer, RehearsalRequest } from "../../lib/doctor/rehearsal/messages.ts";
+import { checks } from "../../lib/doctor/checks.ts";
 import { FakeKernel } from "../../lib/kernel/fake_kernel.ts";
 import { FakeLoadedModules } from "../../lib/kernel/fake_loaded_modules.ts";
+import { FakeClock } from "../fakes/fake_clock.ts";
 import { inFolder } from "../fakes/folder.ts";
 import { type Ran, runProgram } from "./surroundings.ts";
 
 interface Setup {
+  readonly clock?: Clock;
   readonly kernel?: FakeKernel;
   readonly modules?: FakeLoadedModules;
   /** What the proxy of this node says at its page; nobody answers when absent. */
@@ -42,7 +45,7 @@ async function doctor(args: readonly string[], setup: Setup = {}): Promise<Ran> 
           : { kind: "nobody" },
       );
     },
-    clock: systemClock,
+    clock: setup.clock ?? systemClock,
     hostName: "this-host",
     modules: setup.modules ?? new FakeLoadedModules(),
     openKernel: () => kernel,
@@ -192,6 +195,28 @@ Deno.test("doctor without an apiserver skips what needs one, with the reason", a
   assert.equal(ran.exitCode, 2);
 });
 
+Deno.test("doctor gives an apiserver that does not answer ten seconds, and tells why", async () => {
+  await inFolder(async (folder) => {
+    const kubeconfig = `${folder}/kubeconfig`;
+    await Deno.writeTextFile(
+      kubeconfig,
+      "apiVersion: v1\nkind: Config\ncurrent-context: x\n" +
+        'clusters: [{name: x, cluster: {server: "http://127.0.0.1:1"}}]\n' +
+        "users: [{name: x, user: {}}]\ncontexts: [{name: x, context: {cluster: x, user: x}}]\n",
+    );
+    const clock = new FakeClock();
+    let ran: Ran | undefined;
+    const running = doctor(["--only", "DRY01", "--kubeconfig", kubeconfig], { clock })
+      .then((result) => ran = result);
+    while (ran === undefined && clock.monotonic() < 12_000) await clock.advance(250);
+    assert.ok(ran, "it did not end in twelve seconds");
+    await running;
+    assert.match(ran.stdout, /\n {2}skip {4}DRY01/);
+    assert.match(ran.stdout.replace(/\n\s+/g, " "), /127\.0\.0\.1:1.*refused/i);
+    assert.equal(ran.exitCode, 2);
+  });
+});
+
 const outcomes: readonly (readonly [string, RehearsalAnswer, string, number])[] = [
   ["no namespace", { kind: "no-namespace", because: "not permitted" }, "unknown DRY01", 2],
   ["a failure", { kind: "failed", because: "it broke" }, "unknown DRY01", 2],
@@ -244,4 +269,12 @@ Deno.test("doctor is painted on a terminal alone, and not with NO_COLOR", async 
   assert.ok(!off.stdout.includes("\x1b"), off.stdout);
   const piped = await doctor(rehearsal);
   assert.deepEqual([piped.stdout.includes("\x1b"), piped.stderr], [false, ""]);
+});
+
+Deno.test("doctor offers the ids of checks where it takes them", () => {
+  const ids = checks.map(({ id }) => id);
+  for (const name of ["explain", "only", "skip"]) {
+    const flag = doctorCommand.flags.find((each) => each.name === name);
+    assert.deepEqual(flag?.completion, { kind: "words", words: ids }, name);
+  }
 });

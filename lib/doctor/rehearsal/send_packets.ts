@@ -35,6 +35,9 @@ export async function sendPackets(
     const free = freeEnds(snapshot);
     if (free) ends.set(snapshot.family, free);
   }
+  if (ends.size < snapshots.length) {
+    return { kind: "none", because: "every range for documentation belongs to a Service or a pod" };
+  }
   try {
     using network = await open(ends);
     const startedAt = clock.monotonic();

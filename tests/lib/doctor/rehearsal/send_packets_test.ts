@@ -236,6 +236,16 @@ Deno.test("families share the packets by what they have", async () => {
   assert.deepEqual(await tried(40), [40, 10]);
 });
 
+Deno.test("where no address is free for the ends nothing is sent", async () => {
+  const { settings, ...rest } = snapshotOf([serviceOf()]);
+  const taken = { ...rest, settings: { ...settings, serviceCIDRs: ["0.0.0.0/0"] } };
+  const { report } = await send(taken, () => right);
+  assert.deepEqual(report, {
+    kind: "none",
+    because: "every range for documentation belongs to a Service or a pod",
+  });
+});
+
 Deno.test("without a network nothing is sent, and why is said", async () => {
   const open = () => {
     return Promise.reject(new Error('Cannot open "/dev/net/tun": no such device'));
