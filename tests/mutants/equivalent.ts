@@ -49,6 +49,19 @@ export const equivalents: readonly Equivalent[] = [
     reason: "a run that begins behind the last group has no length",
   },
   {
+    path: "lib/base/json_place.ts",
+    code: "if (last >= 0) this.offset = last;",
+    change: "`0` -> `1`",
+    reason: "a member stands behind the brace of its object",
+  },
+  {
+    path: "lib/kernel/nf_tables/direct_transport.ts",
+    code: "if (this.#stopped.length > REMEMBERED_SERIES) this.#stopped.shift();",
+    change:
+      "`this.#stopped.length > REMEMBERED_SERIES` -> `(this.#stopped.length >= REMEMBERED_SERIES)`",
+    reason: "one series more or less is remembered; a few are on their way at most",
+  },
+  {
     path: "lib/base/yaml.ts",
     code: "return { source, line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };",
     change: "`lines.at(-1)?.length ?? 0` -> `(lines.at(-1)?.length)`",

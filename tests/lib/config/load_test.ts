@@ -172,3 +172,14 @@ Deno.test("further documents of a v1alpha1 file are named and ignored", () => {
   assert.equal(configurationOf({ "a.yaml": text }).linux.oomScoreAdj, 1);
   assert.equal(loadFiles({ "a.yaml": text }, { strict: true }).loaded, undefined);
 });
+
+Deno.test("an address without a port gets the usual one, and what is no address is refused as it stands", () => {
+  const address = (text: string) =>
+    configurationOf({ "a.yaml": v1(`healthzBindAddress: "${text}"\n`) }).healthzBindAddress;
+  assert.equal(address("192.168.0.1"), "192.168.0.1:10256");
+  assert.equal(address("192.168.0.1:1"), "192.168.0.1:1");
+  assert.equal(address("fd00::1"), "[fd00::1]:10256");
+  const [problem] = problemsOf({ "a.yaml": v1("healthzBindAddress: here\n") });
+  assert.match(problem, /healthzBindAddress: .*"here"/);
+  assert.doesNotMatch(problem, /here:10256/);
+});

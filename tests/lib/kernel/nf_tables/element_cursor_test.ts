@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pieces } from "../../../../lib/kernel/nf_tables/element_cursor.ts";
+import { ElementCursor, pieces } from "../../../../lib/kernel/nf_tables/element_cursor.ts";
 import { ElementEncoder } from "../../../../lib/kernel/nftables/encode_elements.ts";
 import { MessageWriter } from "../../../../lib/kernel/netlink/writer.ts";
 
@@ -29,3 +29,25 @@ for (
     assert.deepEqual(cut.flatMap((piece) => [...piece]), [...list]);
   });
 }
+
+Deno.test("ElementCursor forgets an element with the next one", () => {
+  const writer = new MessageWriter();
+  const map = { name: "m", key: ["addr"], value: "verdict" } as const;
+  new ElementEncoder(map, "ip").add(writer, {
+    key: ["172.30.0.1"],
+    value: { kind: "goto", chain: "pick-1" },
+    comment: "one",
+  });
+  new ElementEncoder({ name: "s", key: ["addr"] }, "ip").add(writer, { key: ["172.30.0.2"] });
+  const cursor = new ElementCursor(writer.bytes());
+  assert.equal(cursor.next(), true);
+  const first = [cursor.verdictCode, cursor.chain.length, cursor.userData.length > 0];
+  assert.deepEqual(first, [0xfffffffc, "pick-1".length + 1, true]);
+  assert.equal(new TextDecoder().decode(cursor.view(cursor.chain)), "pick-1\0");
+  assert.equal(cursor.next(), true);
+  assert.deepEqual([...cursor.view(cursor.key)], [172, 30, 0, 2]);
+  assert.deepEqual([cursor.verdictCode, cursor.chain.length, cursor.userData.length], [-1, 0, 0]);
+  assert.equal(cursor.next(), false);
+  cursor.seek(0);
+  assert.deepEqual([...cursor.view(cursor.key)], [172, 30, 0, 1]);
+});
