@@ -60,6 +60,11 @@ export function isUncertain(error: unknown): boolean {
   return hasErrno(error, [Errno.ENOBUFS, Errno.ENOMEM, Errno.EINTR, Errno.EAGAIN]);
 }
 
+/** Somebody else was in the way, or the answer got lost: the same batch may pass in a moment. */
+export function mayPass(error: unknown): boolean {
+  return isUncertain(error) || hasErrno(error, [Errno.EBUSY, Errno.ERESTART]);
+}
+
 /** The cause of one failure, for `BatchFailure.message`. */
 export function failureText(
   errno: number,

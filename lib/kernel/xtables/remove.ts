@@ -94,29 +94,37 @@ export async function planXtRemoval(
   };
 }
 
-/** Reads, removes in one commit, and reads again. A refusal of a state that was outdated is tried anew. */
+/**
+ * Reads, removes in one commit, and reads again. A refusal of a state that was outdated is tried anew.
+ * Where it is stopped on the way, it says what was done by then; before, it throws.
+ */
 export async function removeOwned(
   xtables: Xtables,
   options: XtRemovalOptions,
   signal: AbortSignal,
 ): Promise<XtRemovalReport> {
+  signal.throwIfAborted();
   const done: XtRemovalStep[] = [];
+  let interrupted: readonly XtRemovalStep[] = [];
   let error: unknown;
-  for (let attempt = 0; attempt < tries; attempt++) {
-    signal.throwIfAborted();
+  for (let attempt = 0; attempt < tries && !signal.aborted; attempt++) {
     const { changes, steps } = await planXtRemoval(xtables, options);
     if (changes.length === 0) return { steps: done, left: [] };
     try {
       await xtables.commit(options.family, changes, { signal });
       done.push(...steps);
     } catch (refusal) {
-      if (!(refusal instanceof XtablesError)) throw refusal;
       error = refusal;
-      if (!mayPass(refusal)) break;
+      if (signal.aborted) interrupted = steps;
+      else if (!(refusal instanceof XtablesError)) throw refusal;
+      else if (!mayPass(refusal)) break;
     }
   }
-  const { steps } = await planXtRemoval(xtables, options);
-  return { steps: done, left: steps, ...(error !== undefined && { error }) };
+  const { steps: left } = await planXtRemoval(xtables, options);
+  const isLeft = new Set(left.map((each) => JSON.stringify(each)));
+  // Nobody knows whether a commit that was stopped was made, until it is read.
+  done.push(...interrupted.filter((each) => !isLeft.has(JSON.stringify(each))));
+  return { steps: done, left, ...(error !== undefined && { error }) };
 }
 
 /** The first refusal tells: others may follow from it. */

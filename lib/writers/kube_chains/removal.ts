@@ -30,6 +30,8 @@ export interface ChainSharing {
   isThere(kernel: Kernel, place: Place): Promise<boolean>;
 }
 
+const stopped = "stopped before it was removed";
+
 /** One of the places where a mode can have rules. */
 export interface Place {
   readonly backend: XtBackend;
@@ -106,10 +108,14 @@ async function apply(
       const report = await removeOwned(xtables, { family, owned: mine }, signal);
       removed.push(...report.steps.map((step) => stepOf(step, place)));
       if (report.left.length === 0) continue;
-      const reason = report.error === undefined ? "it was made again" : describeError(report.error);
+      const reason = signal.aborted
+        ? stopped
+        : report.error === undefined
+        ? "it was made again"
+        : describeError(report.error);
       remaining.push({ what: whatOf(place, report.left.length), reason });
     } catch (error) {
-      const reason = signal.aborted ? "stopped before it was removed" : describeError(error);
+      const reason = signal.aborted ? stopped : describeError(error);
       remaining.push({ what: whatOf(place), reason });
     }
   }

@@ -2,7 +2,8 @@
 import { describeError } from "../../base/errors.ts";
 import { ipFamilies, type IpFamily } from "../../base/ip_family.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { isNotFound, lacksNfTables } from "../../kernel/nf_tables/errors.ts";
+import { isNotFound, lacksNfTables, mayPass } from "../../kernel/nf_tables/errors.ts";
+import type { Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftTable } from "../../kernel/nftables/operations.ts";
 import type {
   Kept,
@@ -15,6 +16,9 @@ import type {
 } from "../leftovers.ts";
 import { tableOf } from "./names.ts";
 import { served } from "./served.ts";
+
+/** Others' commits may be in the way. */
+const tries = 3;
 
 /** The door of this mode to whoever looks for rules that were left, and removes them. */
 export const leftovers: ModeLeftovers = { find, removal: { plan, apply }, served, standAside };
@@ -61,11 +65,10 @@ async function apply(
   for (const { family } of steps) {
     try {
       signal.throwIfAborted();
-      await nftables.commit(tableOf(family), [{ kind: "delete-table" }]);
+      await removeTable(nftables, family);
     } catch (error) {
-      if (signal.aborted) reasons.set(family, "stopped before it was removed");
-      // Somebody else was faster.
-      else if (!isNotFound(error)) reasons.set(family, describeError(error));
+      const stopped = "stopped before it was removed";
+      reasons.set(family, signal.aborted ? stopped : describeError(error));
     }
   }
   // Whoever stopped it wants to know what was done all the same.
@@ -77,6 +80,18 @@ async function apply(
       reason: reasons.get(family) ?? "it was made again",
     })),
   };
+}
+
+async function removeTable(nftables: Nftables, family: IpFamily): Promise<void> {
+  for (let left = tries; left > 0; left--) {
+    try {
+      return void await nftables.commit(tableOf(family), [{ kind: "delete-table" }]);
+    } catch (error) {
+      // Somebody else was faster.
+      if (isNotFound(error)) return;
+      if (left === 1 || !mayPass(error)) throw error;
+    }
+  }
 }
 
 /**

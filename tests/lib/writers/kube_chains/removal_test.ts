@@ -166,3 +166,31 @@ Deno.test("a family that fails or is stopped is said, and the others are done", 
     Array(2).fill("stopped before it was removed"),
   );
 });
+
+Deno.test("a cleanup that is stopped between two families says what is done, and the next one finishes", async () => {
+  const kernel = kernelWith("nft", { chains: ["KUBE-SERVICES"] });
+  kernel.rules.nft.edit("IPv6", [{ kind: "add-table", table: "nat" }, {
+    kind: "add-chain",
+    table: "nat",
+    chain: hashed,
+  }]);
+  const plan = await iptables.removal.plan(kernel, signal);
+  const stop = new AbortController();
+  const { nft } = kernel.rules;
+  const commit = nft.commit.bind(nft);
+  nft.commit = async (...given) => {
+    const receipt = await commit(...given);
+    stop.abort();
+    return receipt;
+  };
+  const report = await iptables.removal.apply(kernel, plan, stop.signal);
+  assert.deepEqual(report.removed, plan.steps.filter(({ family }) => family === "IPv4"));
+  assert.deepEqual(report.remaining, [{
+    what: "whatever it left in the nft backend of ip6tables",
+    reason: "stopped before it was removed",
+  }]);
+  const rest = await iptables.removal.plan(kernel, signal);
+  assert.deepEqual(rest.steps, plan.steps.filter(({ family }) => family === "IPv6"));
+  nft.commit = commit;
+  assert.deepEqual((await iptables.removal.apply(kernel, rest, signal)).remaining, []);
+});

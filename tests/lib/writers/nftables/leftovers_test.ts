@@ -68,6 +68,26 @@ Deno.test("apply() goes on after a failure and says what remains", async () => {
   assert.match(report.remaining[0].reason, /object is in use \(EBUSY\)/);
 });
 
+Deno.test("apply() tries three times where somebody is in the way, and once where it is refused", async () => {
+  const triesUntil = async (errno: number, good: number) => {
+    const kernel = await node();
+    const commit = kernel.tables.commit.bind(kernel.tables);
+    let tries = 0;
+    kernel.tables.refuse(() => tries < good ? errno : undefined);
+    kernel.tables.commit = (table, operations) => {
+      if (table.family === "ip") tries++;
+      return commit(table, operations);
+    };
+    return { report: await remove(kernel), tries };
+  };
+  const third = await triesUntil(Errno.EBUSY, 3);
+  assert.deepEqual([families(third.report), third.tries], [["IPv4", "IPv6"], 3]);
+  const never = await triesUntil(Errno.ERESTART, 99);
+  assert.deepEqual([families(never.report), never.tries], [[], 3]);
+  const refused = await triesUntil(Errno.EPERM, 2);
+  assert.equal(refused.tries, 1);
+});
+
 Deno.test("apply() takes a table that vanished meanwhile for removed", async () => {
   const kernel = await node();
   const commit = kernel.tables.commit.bind(kernel.tables);
