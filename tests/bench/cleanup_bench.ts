@@ -11,6 +11,7 @@ import {
 } from "../controlplane/rig/proxy_process.ts";
 import { runCommand } from "../kernel/rig/command.ts";
 import { XtNamespace } from "../kernel/xtables/namespace.ts";
+import { oldCluster } from "./old_cluster.ts";
 import { formatTable, print } from "./table.ts";
 
 const { values } = parseArgs({
@@ -34,35 +35,6 @@ interface Figures {
   readonly seconds: number;
   readonly peakMb: number;
   readonly left: number;
-}
-
-/** One file with everything. */
-function manifests(): string {
-  const items = Array.from({ length: services }, (_, number) => {
-    const name = `bench-${number}`;
-    const clusterIP = `172.30.${number >> 8}.${number & 255}`;
-    const ports = [{ name: "http", port: 80, protocol: "TCP", targetPort: 8080 }];
-    return [
-      {
-        apiVersion: "v1",
-        kind: "Service",
-        metadata: { name, namespace: "bench" },
-        spec: { clusterIP, clusterIPs: [clusterIP], ipFamilies: ["IPv4"], ports },
-      },
-      {
-        apiVersion: "discovery.k8s.io/v1",
-        kind: "EndpointSlice",
-        metadata: { name, namespace: "bench", labels: { "kubernetes.io/service-name": name } },
-        addressType: "IPv4",
-        ports: [{ name: "http", port: 8080, protocol: "TCP" }],
-        endpoints: Array.from({ length: endpoints }, (_, index) => {
-          const at = number * endpoints + index;
-          return { addresses: [`10.${128 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}`] };
-        }),
-      },
-    ];
-  });
-  return JSON.stringify({ apiVersion: "v1", kind: "List", items: items.flat() });
 }
 
 async function measure(program: ProxyProgram, backend: string, folder: string): Promise<Figures> {
@@ -132,7 +104,7 @@ async function linkTools(folder: string): Promise<void> {
 
 const folder = await Deno.makeTempDir({ prefix: "kpt-bench-" });
 try {
-  await Deno.writeTextFile(`${folder}/cluster.json`, manifests());
+  await Deno.writeTextFile(`${folder}/cluster.json`, oldCluster({ services, endpoints }));
   await linkTools(folder);
   const upstream = values["ours-alone"] ? undefined : upstreamProgram();
   const rows: string[][] = [];

@@ -10,6 +10,7 @@ import { describeWrong, runFates } from "./rig/fates.ts";
 import { ourProgramArgv } from "./rig/our_program.ts";
 import { InProcessProgrammer } from "./rig/programmers/in_process.ts";
 import { ManifestFolder, ProgramProcess } from "./rig/programmers/program.ts";
+import { underLoad } from "./rig/under_load.ts";
 import { createShopCluster } from "./rig/shop_cluster.ts";
 
 /** The ruleset is looked at every five seconds, and then written once. */
@@ -68,7 +69,7 @@ Deno.test("iptables mode's old rules in iptables' nft backend change no fate, an
     const isNeeded = async () =>
       (await cluster.run("node", ["nft", "list", "ruleset"])).includes("goto keep-destination");
     assert.ok(await isNeeded());
-    await underLoad(cluster, async () => {
+    await underLoad(cluster, { address: clusterIP(10), perSecond: 200 }, async () => {
       const argv = [...ourProgramArgv(), "cleanup", "--mode=iptables"];
       assert.match(await cluster.run("node", argv), /iptables mode: removed \d+ things\n$/);
     });
@@ -110,28 +111,6 @@ Deno.test("nftables mode's old table, which is asked first, changes no fate of i
   }
   assert.match(proxy.log(), /To remove them: kube-proxy cleanup --mode nftables/);
 });
-
-/** Does it while clients open connections, none of which may fail or be answered late. */
-async function underLoad(cluster: Cluster, action: () => Promise<void>): Promise<void> {
-  const ends = await Promise.all(ipFamilies.map((family) =>
-    cluster.agent.startLoad({
-      namespace: cluster.namespace("client-a"),
-      address: clusterIP(10)[family],
-      port: 80,
-      protocol: "TCP",
-      perSecond: 100,
-      timeoutMs: 2_000,
-    })
-  ));
-  await action();
-  for (const end of ends) {
-    const { attempts, failed, slowestMs } = await end();
-    assert.ok(attempts > 10, `${attempts} connections`);
-    assert.deepEqual(failed, {});
-    // A first packet that is sent again comes after a second.
-    assert.ok(slowestMs < 900, `the slowest took ${slowestMs} ms`);
-  }
-}
 
 /** The same by iptables itself, at its priority and under the names of iptables mode. */
 async function leaveIptablesRules(cluster: Cluster, family: IpFamily): Promise<void> {

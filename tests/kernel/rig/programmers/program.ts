@@ -8,6 +8,7 @@ import { ourProgramArgv } from "../our_program.ts";
 import type { Programmer, RunningProxy } from "../programmer.ts";
 
 const START_DEADLINE_MS = 30_000;
+const SAID_DEADLINE_MS = 70_000;
 const LAST_LINES = 20;
 
 /** Where the objects are, whoever runs with them: outlives a killed proxy. */
@@ -108,6 +109,17 @@ export class ProgramProcess implements AsyncDisposable {
       await this.#inSync.promise;
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  /** Resolves when it said so; the program looks once a minute where nothing moves but the older tables. */
+  async said(text: string): Promise<void> {
+    const deadline = performance.now() + SAID_DEADLINE_MS;
+    while (!this.#lines.some((line) => line.includes(text))) {
+      if (performance.now() > deadline) {
+        throw new Error(`It did not say "${text}":\n${this.log()}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
