@@ -2,6 +2,7 @@
  * Removing what iptables mode left of a large cluster: found, removed and read again, by `cleanup` and beside
  * it by upstream's `--cleanup`, each over rules that our own proxy wrote.
  *   scripts/bench cleanup [--services=10000] [--endpoints=10] [--backends=nft,legacy] [--ours-alone]
+ *                         [--longest-seconds=80]
  */
 import { parseArgs } from "node:util";
 import {
@@ -22,6 +23,8 @@ const { values } = parseArgs({
     backends: { type: "string", default: "nft,legacy" },
     // Upstream takes minutes for a large cluster in the nft backend.
     "ours-alone": { type: "boolean", default: false },
+    // Whoever takes longer is ended, and what is left is counted then.
+    "longest-seconds": { type: "string", default: "80" },
   },
 });
 const services = Number(values.services);
@@ -34,6 +37,8 @@ interface Figures {
   readonly chains: number;
   readonly seconds: number;
   readonly peakMb: number;
+  /** It ended by itself, and said that all went well. */
+  readonly isDone: boolean;
   readonly left: number;
 }
 
@@ -66,10 +71,18 @@ async function measure(program: ProxyProgram, backend: string, folder: string): 
   }).spawn();
   let peakMb = 0;
   const timer = setInterval(() => peakMb = Math.max(peakMb, peakOf(process.pid)), PEAK_EVERY_MS);
-  await process.status;
+  const limit = setTimeout(() => process.kill("SIGTERM"), Number(values["longest-seconds"]) * 1000);
+  const { code, signal } = await process.status;
+  clearTimeout(limit);
   const seconds = (performance.now() - startedAt) / 1000;
   clearInterval(timer);
-  return { chains, seconds, peakMb, left: await chainsIn(namespace, backend) };
+  return {
+    chains,
+    seconds,
+    peakMb,
+    isDone: code === 0 && signal === null,
+    left: await chainsIn(namespace, backend),
+  };
 }
 
 /** The kernel keeps the peak; a process that has ended has none. */
@@ -112,14 +125,15 @@ try {
     let ours: Figures | undefined;
     for (const program of [ourProgram(), ...upstream ? [upstream] : []]) {
       const figures = await measure(program, backend, folder);
-      const { chains, left, peakMb, seconds } = figures;
-      const ratio = ours ? `${(seconds / ours.seconds).toFixed(1)} x` : "1";
+      const { chains, isDone, left, peakMb, seconds } = figures;
+      const least = isDone ? "" : "> ";
+      const ratio = ours ? `${least}${(seconds / ours.seconds).toFixed(1)} x` : "1";
       ours ??= figures;
       rows.push([
         backend,
         program.name,
         String(chains),
-        seconds.toFixed(2),
+        `${least}${seconds.toFixed(2)}`,
         ratio,
         peakMb.toFixed(0),
         String(left),
