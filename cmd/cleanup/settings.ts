@@ -87,11 +87,9 @@ function judge(
     const now = sysctl.read(setting);
     const recorded = knowledge.recorded.find((each) => each.setting === setting);
     const reason = knowledge.neededFor(setting);
-    if (now === undefined) continue;
+    if (now === undefined || now === recorded?.before) continue;
     if (!recorded) {
       if (now === value) remarks.push(unknown({ name, now, usual, mode }));
-    } else if (now === recorded.before) {
-      continue;
     } else if (reason !== undefined) {
       kept.push({ what: `sysctl ${name}=${now}`, reason });
     } else if (now === recorded.after) {

@@ -7,6 +7,7 @@ export interface FakeHostOptions {
   readonly kernelRelease?: string;
   readonly ipv6Available?: boolean;
   readonly bootId?: string;
+  readonly loadedModules?: readonly string[];
   readonly kernelBytes?: number;
   /** By `module.parameter`. */
   readonly moduleParameters?: Readonly<Record<string, string>>;
@@ -40,6 +41,10 @@ export class FakeHost implements Host {
 
   kernelBytes(): number {
     return this.#options.kernelBytes ?? 0;
+  }
+
+  isModuleLoaded(module: string): boolean {
+    return this.#options.loadedModules?.includes(module) ?? false;
   }
 
   moduleParameter(module: string, parameter: string): string | undefined {

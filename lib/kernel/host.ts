@@ -13,6 +13,8 @@ export interface Host {
   ipv6Available(): boolean;
   /** What the kernel keeps for itself and cannot give back at once, by its own account. */
   kernelBytes(): number;
+  /** False where it is not loaded, and where it is part of the kernel's own image. */
+  isModuleLoaded(module: string): boolean;
   /** Undefined when the module is not there or has no such parameter. */
   moduleParameter(module: string, parameter: string): string | undefined;
   /** Throws `SysctlError` when the parameter is absent or not writable. */
@@ -50,6 +52,10 @@ export class LinuxHost implements Host {
 
   kernelBytes(): number {
     return countKernelBytes(this.#files.read("/proc/meminfo") ?? "");
+  }
+
+  isModuleLoaded(module: string): boolean {
+    return this.#files.read(`/sys/module/${module}/refcnt`) !== undefined;
   }
 
   moduleParameter(module: string, parameter: string): string | undefined {

@@ -3,7 +3,7 @@
  * holds while it lives. Best effort: whoever has no such folder goes without.
  */
 import { describeError } from "../base/errors.ts";
-import { FileError, isFile, readFile, removeFile, writeFileAtomicallySync } from "../base/files.ts";
+import { isFile, readFile, removeFile, writeFileAtomicallySync } from "../base/files.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { holdSharedLock, isLockHeld } from "../kernel/shared_lock.ts";
 import {
@@ -54,7 +54,6 @@ export class RecordFile {
       const record = parseRecord(new TextDecoder().decode(bytes));
       return isOf(record, this.scope) ? { kind: "record", record } : { kind: "none" };
     } catch (error) {
-      if (!(error instanceof FileError || error instanceof RangeError)) throw error;
       return { kind: "unusable", reason: describeError(error) };
     }
   }

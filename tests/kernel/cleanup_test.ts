@@ -7,6 +7,9 @@ import { setupsOf } from "../scenarios/setups.ts";
 import { ManifestFolder, runArgv } from "./rig/programmers/program.ts";
 import { XtNamespace } from "./xtables/namespace.ts";
 
+/** Packet counters of iptables mode's rules. */
+const counters = ["ct_state_invalid_dropped_pkts", "localhost_nps_accepted_pkts"];
+
 const backends = ["nft", "legacy"] as const;
 
 /** Long enough for every run to end by itself. */
@@ -127,6 +130,7 @@ async function addProxyRules({ namespace }: Node): Promise<void> {
     const rules = await upstreamRules(family);
     for (const backend of backends) await namespace.restore(rules, { backend, family });
   }
+  for (const name of [...counters, "theirs"]) namespace.addCounter(name);
   await namespace.run(["nft", "-f", "-"], ownTable("ip") + ownTable("ip6"));
 }
 
@@ -153,6 +157,8 @@ Deno.test("cleanup --mode all removes what proxies left in every place, and noth
       assert.deepEqual(done.modes[index].removed, steps);
     }
     assert.equal(await node.state(), before);
+    assert.deepEqual(counters.filter((name) => node.namespace.hasCounter(name)), []);
+    assert.ok(node.namespace.hasCounter("theirs"));
   });
   await test.step("a second run has nothing to do", async () => {
     const { code, stdout } = await node.cleanup("--mode=all");

@@ -5,19 +5,20 @@ import { NatChain, serviceChains } from "../kube_chains/names.ts";
 import { iptablesOwned, ipvsLinkSetting } from "../kube_chains/owned_chains.ts";
 import { chainRemoval } from "../kube_chains/removal.ts";
 import type { Leftover, ModeLeftovers } from "../leftovers.ts";
+import { withCounters } from "./counter_removal.ts";
 import { served } from "./served.ts";
 import { routeLocalnet } from "./sysctls.ts";
 
 /** The door of this mode to whoever looks for rules that were left, and removes them. */
 export const leftovers: ModeLeftovers = {
   find,
-  removal: chainRemoval({
+  removal: withCounters(chainRemoval({
     owned: iptablesOwned,
     sharing: {
       reason: "ipvs mode, whose kube-ipvs0 is there",
       isThere: (kernel) => Promise.resolve(hasIpvsLink(kernel)),
     },
-  }),
+  })),
   served,
   settings: [{ setting: routeLocalnet, family: "IPv4", value: "1", usual: "0" }],
 };

@@ -79,6 +79,23 @@ Deno.test("a setting that the mode that runs needs as well does not go back", ()
     assert.equal((await planOf(record, "ipvs"))?.steps.length, 1, "its own, by force");
   }));
 
+Deno.test("a setting goes back although the record cannot be written any more", () =>
+  inFolder(async (folder) => {
+    RecordFile.of(changedKernel(), `${folder}/run`).replace(exampleRecord);
+    const kernel = changedKernel();
+    const { record } = await recordOf(`${folder}/run`, kernel);
+    await Deno.remove(`${folder}/run`, { recursive: true });
+    await Deno.writeTextFile(`${folder}/run`, "");
+    const doors = await record.doorsWithSettings(
+      new Map([["iptables", () => Promise.resolve(door)]]),
+    );
+    const removal = (await doors.get("iptables")?.())?.removal;
+    assert.ok(removal);
+    const report = await removal.apply(kernel, await removal.plan(kernel, signal), signal);
+    assert.deepEqual([report.removed.length, report.remaining], [1, []]);
+    assert.equal(kernel.sysctl.read(setting), "0");
+  }));
+
 Deno.test("a record of garbage is said and not used", () =>
   inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/4026531840.json`, "garbage");
@@ -125,4 +142,7 @@ Deno.test("a record goes once nothing in it is to go back and nobody keeps it", 
     held[Symbol.dispose]();
     await second.record.tidy(second.warn);
     assert.equal(files(), 0);
+    await Deno.mkdir(`${file.path}/full`, { recursive: true });
+    await second.record.tidy(second.warn);
+    assert.match(second.warnings[0], /^Cannot remove ".*4026531840\.json": /);
   }));

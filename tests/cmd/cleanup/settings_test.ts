@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FakeKernel } from "../../../lib/kernel/fake_kernel.ts";
 import { FakeSysctl } from "../../../lib/kernel/fake_sysctl.ts";
-import type { ModeLeftovers, RemovalStep } from "../../../lib/writers/leftovers.ts";
+import type { ModeLeftovers, RemovalReport, RemovalStep } from "../../../lib/writers/leftovers.ts";
 import { removalWithSettings } from "../../../cmd/cleanup/settings.ts";
 
 const setting = "net/ipv4/conf/all/route_localnet";
@@ -92,7 +92,7 @@ for (const { kept, known = [], needed, now, planned, remark, steps = [], what } 
   });
 }
 
-async function apply(sysctl: FakeSysctl, signal: AbortSignal, change = () => {}) {
+async function apply(sysctl: FakeSysctl, signal: AbortSignal, change = () => {}): Promise<Applied> {
   const kernel = new FakeKernel({ sysctl });
   const forgotten: string[] = [];
   const knowledge = {
@@ -104,6 +104,11 @@ async function apply(sysctl: FakeSysctl, signal: AbortSignal, change = () => {})
   const plan = await removal.plan(kernel, new AbortController().signal);
   change();
   return { forgotten, report: await removal.apply(kernel, plan, signal) };
+}
+
+interface Applied {
+  readonly forgotten: readonly string[];
+  readonly report: RemovalReport;
 }
 
 Deno.test("a setting goes back after the rules, and is no longer on record", async () => {
@@ -129,6 +134,13 @@ Deno.test("a setting that somebody changed after it was read is not touched", as
   assert.deepEqual([report.removed, report.remaining], [[chain], []]);
   assert.equal(sysctl.read(setting), "2");
   assert.deepEqual(forgotten, []);
+});
+
+Deno.test("a setting that was not to go back when it was planned stays, whatever it is by then", async () => {
+  const sysctl = new FakeSysctl({ [setting]: "2" });
+  const { forgotten, report } = await apply(sysctl, signal, () => sysctl.write(setting, "1"));
+  assert.deepEqual(report, { removed: [chain], remaining: [] });
+  assert.deepEqual([sysctl.read(setting), forgotten], ["1", []]);
 });
 
 Deno.test("a setting stays where the cleanup is stopped before it", async () => {

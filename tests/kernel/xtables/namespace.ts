@@ -87,6 +87,12 @@ export class XtNamespace implements AsyncDisposable {
     });
   }
 
+  /** Whether there is such a counter in here. */
+  hasCounter(name: string): boolean {
+    const path = `/run/netns/${this.name}`;
+    return inNetworkNamespace(path, () => new NetlinkNfacct().read(name) !== undefined);
+  }
+
   /** Runs a program in here and returns what it printed. */
   run(argv: readonly string[], input?: string): Promise<string> {
     return runCommand(["ip", "netns", "exec", this.name, ...argv], input);

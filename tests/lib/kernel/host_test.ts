@@ -38,7 +38,10 @@ Deno.test("LinuxHost reads another machine's files", () =>
     "/proc/1/net/if_inet6": "",
     "/proc/sys/net/ipv6/conf/all/disable_ipv6": "0\n",
     "/sys/module/nf_conntrack/parameters/hashsize": "65536\n",
+    "/sys/module/nfnetlink_acct/refcnt": "1\n",
   }, (host) => {
+    assert.equal(host.isModuleLoaded("nfnetlink_acct"), true);
+    assert.equal(host.isModuleLoaded("nfnetlink_log"), false);
     assert.equal(host.bootId(), "0a1b");
     assert.equal(host.onlineCpus(), 6);
     assert.equal(host.kernelRelease(), "6.1.0-other");
