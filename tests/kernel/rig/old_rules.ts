@@ -39,7 +39,7 @@ const changedServices = shopServices.filter(({ headless, labels, name }) =>
 );
 
 /** Yesterday's Services. */
-export function staleManifests(): readonly Manifest[] {
+function staleManifests(): readonly Manifest[] {
   const services = shopServices.map((service, index) => {
     if (service.name === unchangedService) return service;
     if (service.endpoints.length === 0) {
