@@ -30,8 +30,6 @@ import {
 
 const ADDRESS_BYTES = 16;
 const GENL_HEADER_BYTES = 4;
-/** The kernel keeps more in the higher bits. */
-const FORWARDING_MASK = 0x7;
 /** Every bit of the flags is meant. */
 const WHOLE_MASK = 0xffffffff;
 
@@ -168,7 +166,7 @@ export function readDestination({ payload }: NetlinkMessage): IpvsDestinationSta
     const value = attributes.get(type);
     return value ? readU32(value) : 0;
   };
-  const forwarding = forwardings[number(DestinationAttr.forwarding) & FORWARDING_MASK];
+  const forwarding = forwardings[number(DestinationAttr.forwarding)];
   if (!address || !port || !forwarding) return undefined;
   return {
     address: formatIp(address.subarray(0, isV4 ? 4 : ADDRESS_BYTES)),

@@ -130,8 +130,7 @@ export class NetlinkIpvs implements Ipvs {
       request: (index) => changeRequest(changes[index], family),
       signal,
     });
-    return [...refused].sort(([a], [b]) => a - b)
-      .map(([index, answer]) => refusedChange(changes[index], index, answer));
+    return Array.from(refused, ([index, answer]) => refusedChange(changes[index], index, answer));
   }
 
   timeouts(): IpvsTimeouts {

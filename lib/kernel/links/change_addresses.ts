@@ -23,7 +23,7 @@ export async function changeAddresses(
     request: (index) => requestOf(changes[index]),
     signal,
   });
-  return [...refused].sort(([a], [b]) => a - b)
+  return [...refused]
     .filter(([index, { errno }]) => errno !== fineErrno[changes[index].kind])
     .map(([index, answer]) => ({ change: index, error: refusedAddress(changes[index], answer) }));
 }

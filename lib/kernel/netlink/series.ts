@@ -28,7 +28,7 @@ export interface Series {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Sends all, and gives the event loop its turn between datagrams. What was refused, by index. */
+/** Sends all, and gives the event loop its turn between datagrams. What was refused, by index, in order. */
 export async function sendSeries(
   socket: NetlinkSocket,
   series: Series,

@@ -30,6 +30,16 @@ Deno.test("the fake has the connections that it is told, and keeps them over a c
   assert.throws(() => ipvs.setConnections(web, { ...pod, port: 1 }, { active: 1 }), RangeError);
 });
 
+Deno.test("a server is not changed to a scheduler that the kernel lacks", async () => {
+  const ipvs = new FakeIpvs({ schedulers: ["rr"] });
+  ipvs.edit(given);
+  const change = { kind: "edit-server", server: { ...web, scheduler: "wrr" } } as const;
+  const [{ error, refusal }] = await ipvs.commit([change]);
+  assert.equal(refusal, "no-scheduler");
+  assert.match(error.message, /^Cannot change virtual server .* run "modprobe ip_vs_wrr"/);
+  assert.equal(ipvs.find(web)?.server.scheduler, "rr");
+});
+
 Deno.test("without the module the fake has no servers, and loads it or says what is missing", async () => {
   const ipvs = new FakeIpvs({ isLoaded: false });
   assert.equal(ipvs.version(), undefined);
