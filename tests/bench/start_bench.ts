@@ -19,6 +19,7 @@ import {
   startContender,
 } from "./cluster_subject.ts";
 import { nameOfMode } from "../scenarios/setups.ts";
+import { FamilyMemory } from "./family_memory.ts";
 import { formatMs, formatRatio, formatTable, percentile, print } from "./table.ts";
 
 const { values } = parseArgs({
@@ -55,6 +56,7 @@ interface Figures {
   readonly startCpuMs: number;
   readonly receivedMb: number;
   readonly peakMb: number;
+  readonly familyPeakMb: number;
   readonly restMb: number;
   readonly stormCpuMs: number;
   readonly stormP50Ms: number;
@@ -96,6 +98,12 @@ const lines: readonly Line[] = [
     promises: ["≤ 1", "≤ 1", ""],
     ratio: "ours ÷ theirs",
     figure: "peakMb",
+  },
+  {
+    title: "peak RSS with its children, MB",
+    promises: ["", "≤ 1", ""],
+    ratio: "ours ÷ theirs",
+    figure: "familyPeakMb",
   },
   {
     title: "peak RSS of the restart, MB",
@@ -164,6 +172,7 @@ interface Running {
 }
 
 async function measureStart(cluster: SmallCluster, { bulk, process }: Running) {
+  using memory = new FamilyMemory(process.pid);
   const startedAt = performance.now();
   for (const canary of bulk.canaries) {
     await untilAnsweredBy("a", canary.clusterIP, { deadlineMs: START_DEADLINE_MS, pauseMs: 10 });
@@ -173,8 +182,9 @@ async function measureStart(cluster: SmallCluster, { bulk, process }: Running) {
   const { cpuSeconds } = process.usage();
   const receivedMb = await received(cluster) / 1e6;
   await sleep(Number(values["rest-seconds"]) * 1_000);
-  const { peakMb, residentMb } = process.usage();
-  return { startMs, startCpuMs: cpuSeconds * 1_000, receivedMb, peakMb, restMb: residentMb };
+  const { peakMb, residentMb: restMb } = process.usage();
+  const familyPeakMb = memory.peakMb;
+  return { startMs, startCpuMs: cpuSeconds * 1_000, receivedMb, peakMb, restMb, familyPeakMb };
 }
 
 async function measureStorm(cluster: SmallCluster, { bulk, process }: Running) {

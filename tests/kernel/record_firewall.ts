@@ -34,6 +34,7 @@ function recording(transport: NfTransport): NfTransport {
       groups.forEach((payloads, at) => note(question.query, question.names[at], payloads));
       return groups;
     },
+    digests: () => Promise.reject(new Error("nothing is digested")),
     compare: () => Promise.reject(new Error("nothing is compared")),
     lookUp: () => Promise.reject(new Error("nothing is looked up")),
     close: () => {},

@@ -4,6 +4,7 @@ import { hasErrno } from "../netlink/errors.ts";
 import { MessageType, type NetlinkAnswer, readAnswer, readMessages } from "../netlink/messages.ts";
 import { dump, transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
+import { AnswerDigest, type DigestOptions } from "./answer_digest.ts";
 import { compareElementLists, type ListDifference } from "./compare_element_lists.ts";
 import { joinElementLists, pieces } from "./element_cursor.ts";
 import { GenerationReader } from "./generation.ts";
@@ -13,6 +14,7 @@ import type {
   CommitResult,
   CommitSeries,
   LookUpResult,
+  NfDigestQuery,
   NfQuery,
   NfQueryEach,
   NfTransport,
@@ -67,6 +69,10 @@ export class DirectTransport implements NfTransport {
 
   queryEach(queries: NfQueryEach): Promise<readonly (readonly Uint8Array[])[]> {
     return settle(() => this.payloadsOfEach(queries));
+  }
+
+  digests(query: NfDigestQuery): Promise<Float64Array> {
+    return settle(() => this.digestsOf(query));
   }
 
   async compare(
@@ -128,6 +134,16 @@ export class DirectTransport implements NfTransport {
     );
   }
 
+  /** See `digests`. */
+  digestsOf({ asked, options }: NfDigestQuery): Float64Array<ArrayBuffer> {
+    if (!("query" in asked)) return Float64Array.of(this.#digest(asked, options));
+    const { attribute, names, query } = asked;
+    return Float64Array.from(
+      names,
+      (name) => this.#digest({ ...query, names: [...query.names, [attribute, name]] }, options),
+    );
+  }
+
   /** The elements of a set, as one list. Throws `NetlinkError`. */
   dumpElements(query: NfQuery): Uint8Array {
     return joinElementLists(this.#payloads(query));
@@ -161,16 +177,17 @@ export class DirectTransport implements NfTransport {
     if (this.#stopped.length > REMEMBERED_SERIES) this.#stopped.shift();
   }
 
-  #payloads({ op, type, nfproto, names, dump: whole }: NfQuery): Uint8Array[] {
-    const request = {
-      op,
-      type,
-      family: genmsg(nfproto),
-      attributes: (writer: { string(type: number, value: string): void }) => {
-        for (const [attribute, name] of names) writer.string(attribute, name);
-      },
-    };
-    if (!whole) return transact(this.#socket, request).map(({ payload }) => payload);
+  #digest(query: NfQuery, options: DigestOptions): number {
+    const digest = dump<AnswerDigest>(this.#socket, requestOf(query), {
+      start: () => new AnswerDigest(options),
+      add: (into, { payload }) => into.add(payload),
+    });
+    return digest.value;
+  }
+
+  #payloads(query: NfQuery): Uint8Array[] {
+    const request = requestOf(query);
+    if (!query.dump) return transact(this.#socket, request).map(({ payload }) => payload);
     return dump<Uint8Array[]>(this.#socket, request, {
       start: () => [],
       add: (payloads, { payload }) => payloads.push(payload.slice()),
@@ -203,6 +220,17 @@ export class DirectTransport implements NfTransport {
       }
     }
   }
+}
+
+function requestOf({ names, nfproto, op, type }: NfQuery) {
+  return {
+    op,
+    type,
+    family: genmsg(nfproto),
+    attributes: (writer: { string(type: number, value: string): void }) => {
+      for (const [attribute, name] of names) writer.string(attribute, name);
+    },
+  };
 }
 
 function settle<T>(action: () => T): Promise<T> {

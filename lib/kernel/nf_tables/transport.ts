@@ -4,6 +4,7 @@
  * the event loop must not wait for it. All users of nf_tables in the program share one transport.
  */
 import type { NetlinkAnswer } from "../netlink/messages.ts";
+import type { DigestOptions } from "./answer_digest.ts";
 import type { ListDifference } from "./compare_element_lists.ts";
 
 /** A question to nf_tables; its `names` are string attributes, by number. */
@@ -23,6 +24,13 @@ export interface NfQueryEach {
   /** The number of the attribute that holds the name. */
   readonly attribute: number;
   readonly names: readonly string[];
+}
+
+/** What digests are asked for. */
+export interface NfDigestQuery {
+  /** The question itself, or one about each of many names. */
+  readonly asked: NfQuery | NfQueryEach;
+  readonly options: DigestOptions;
 }
 
 /** The ruleset's generation just before a batch and just after it: more than one apart where others wrote. */
@@ -90,6 +98,11 @@ export interface NfTransport {
    * has many chains, dumping them one by one costs the kernel far less than dumping all their rules.
    */
   queryEach(queries: NfQueryEach): Promise<readonly (readonly Uint8Array[])[]>;
+  /**
+   * For the answers to a question, or to each of many, a number that is another one after any change of
+   * what it is made of: see `AnswerDigest`. Costs what the kernel takes for the answers, and little more.
+   */
+  digests(query: NfDigestQuery): Promise<Float64Array>;
   /**
    * Dumps a set's elements at once, and compares them with a list of elements as soon as that is
    * there. Takes the list over.

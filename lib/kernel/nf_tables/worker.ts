@@ -66,6 +66,10 @@ class Server {
         const result = this.#transport.lookUpList(request.query, request.elements);
         return answer({ kind: "looked-up", id, result });
       }
+      case "digests": {
+        const digests = this.#transport.digestsOf(request.query);
+        return answer({ kind: "digested", id, digests }, [digests.buffer]);
+      }
       case "dump":
         this.#dumped.set(id, this.#dump(request.query));
         return;

@@ -1,7 +1,13 @@
 /** What the nf_tables worker and its owner say to each other. */
 import type { NetlinkErrorOptions } from "../netlink/errors.ts";
 import type { ListDifference } from "./compare_element_lists.ts";
-import type { CommitResult, LookUpResult, NfQuery, NfQueryEach } from "./transport.ts";
+import type {
+  CommitResult,
+  LookUpResult,
+  NfDigestQuery,
+  NfQuery,
+  NfQueryEach,
+} from "./transport.ts";
 
 /**
  * To the worker. It answers each request once, in order; but `dump` is answered by the `compare` of
@@ -23,6 +29,7 @@ export type WorkerRequest =
     readonly query: NfQuery;
     readonly elements: Uint8Array<ArrayBuffer>;
   }
+  | { readonly kind: "digests"; readonly id: number; readonly query: NfDigestQuery }
   | { readonly kind: "dump"; readonly id: number; readonly query: NfQuery }
   | { readonly kind: "compare"; readonly id: number; readonly desired: Uint8Array<ArrayBuffer> }
   | { readonly kind: "forget"; readonly id: number };
@@ -34,6 +41,11 @@ export type WorkerAnswer =
   | { readonly kind: "payloads"; readonly id: number; readonly payloads: PackedPayloads }
   | { readonly kind: "payload-groups"; readonly id: number; readonly groups: PackedGroups }
   | { readonly kind: "looked-up"; readonly id: number; readonly result: LookUpResult }
+  | {
+    readonly kind: "digested";
+    readonly id: number;
+    readonly digests: Float64Array<ArrayBuffer>;
+  }
   | { readonly kind: "compared"; readonly id: number; readonly difference: ListDifference }
   | { readonly kind: "failed"; readonly id: number; readonly failure: WorkerFailure };
 

@@ -7,6 +7,7 @@ import type {
   CommitResult,
   CommitSeries,
   LookUpResult,
+  NfDigestQuery,
   NfQuery,
   NfQueryEach,
   NfTransport,
@@ -98,6 +99,12 @@ export class WorkerTransport implements NfTransport {
     const answer = await this.#ask((id) => ({ kind: "query-each", id, queries }));
     if (answer.kind !== "payload-groups") throw unexpected(answer);
     return unpackGroups(answer.groups);
+  }
+
+  async digests(query: NfDigestQuery): Promise<Float64Array> {
+    const answer = await this.#ask((id) => ({ kind: "digests", id, query }));
+    if (answer.kind !== "digested") throw unexpected(answer);
+    return answer.digests;
   }
 
   async lookUp(query: NfQuery, elements: Uint8Array<ArrayBuffer>): Promise<LookUpResult> {

@@ -47,6 +47,8 @@ export class FakeXtables implements Xtables {
   #lastHandle = 0;
   #fault: FakeXtFault = () => undefined;
   #nextCommit: FakeRefusal | undefined;
+  /** A number for each text that was ever digested. */
+  readonly #digests = new Map<string, number>();
 
   constructor(options: FakeXtablesOptions = {}) {
     this.backend = options.backend ?? "nft";
@@ -90,11 +92,21 @@ export class FakeXtables implements Xtables {
     return Promise.resolve(String(this.#generation));
   }
 
+  /** As in nft alone: see `Xtables.digest`. */
+  get digest(): NonNullable<Xtables["digest"]> | undefined {
+    if (this.backend !== "nft") return undefined;
+    return (family, tables) => {
+      const chains = this.#chains(family, tables);
+      return Promise.resolve(
+        this.#numberOf(
+          chains.map(({ fingerprint, name, table }) => `${table} ${name} ${fingerprint}`),
+        ),
+      );
+    };
+  }
+
   read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
-    const chains = tables.flatMap((table): readonly XtChain[] => {
-      const found = this.#tables.get(`${family} ${table}`);
-      return found ? [...found.chains()].map((chain) => ({ table, ...chain })) : [];
-    });
+    const chains = this.#chains(family, tables);
     const rules: XtReading["rules"] = (table, names) =>
       Promise.resolve(
         new Map(names.flatMap((chain) => {
@@ -106,9 +118,14 @@ export class FakeXtables implements Xtables {
       ...chain,
       ...(this.backend === "nft" && fingerprint !== undefined && { fingerprint }),
     }));
+    const digests: XtReading["digests"] = async (table, names) => {
+      const found = await rules(table, names);
+      return names.map((name) => this.#numberOf(found.get(name)?.map(({ key }) => key) ?? []));
+    };
     return Promise.resolve({
       chains: withPrints,
       rules,
+      ...(this.backend === "nft" && { digests }),
       differing: async (table, wanted) =>
         differing(wanted, await rules(table, [...wanted.keys()]), family),
     });
@@ -150,6 +167,20 @@ export class FakeXtables implements Xtables {
     });
     if (failures.length > 0) throw new XtablesError({ family, changes, failures });
     this.#tables = new Map([...this.#tables, ...copies]);
+  }
+
+  #chains(family: IpFamily, tables: readonly XtTable[]): readonly XtChain[] {
+    return tables.flatMap((table): readonly XtChain[] => {
+      const found = this.#tables.get(`${family} ${table}`);
+      return found ? [...found.chains()].map((chain) => ({ table, ...chain })) : [];
+    });
+  }
+
+  #numberOf(lines: readonly string[]): number {
+    const text = lines.join("\n");
+    const number = this.#digests.get(text) ?? this.#digests.size;
+    this.#digests.set(text, number);
+    return number;
   }
 
   #newTable(family: IpFamily, table: XtTable): FakeTable {

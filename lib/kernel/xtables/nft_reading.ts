@@ -4,7 +4,7 @@
  * the last one.
  */
 import type { IpFamily } from "../../base/ip_family.ts";
-import type { NfTransport } from "../nf_tables/transport.ts";
+import type { NfQuery, NfTransport } from "../nf_tables/transport.ts";
 import { Msg, RuleAttr } from "../nf_tables/wire.ts";
 import { decodeChain, decodeListedRule, type XtHandledRule } from "./decode_listing.ts";
 import { differing } from "./differing.ts";
@@ -35,14 +35,7 @@ export class NftReading implements XtReading {
   /** Lists the chains. */
   static async open(options: NftReadingOptions): Promise<NftReading> {
     const { family, tables, transport } = options;
-    // The kernel does not filter chains by their table.
-    const payloads = await transport.query({
-      op: `list chains of ${toolOf(family)}`,
-      type: Msg.getChain,
-      nfproto: xtFamilyFacts(family).nfproto,
-      names: [],
-      dump: true,
-    });
+    const payloads = await transport.query(chainsQuery(family));
     const chains = payloads.map(decodeChain).filter((chain) => chain !== undefined);
     return new NftReading(options, chains.filter(({ table }) => tables.includes(table)));
   }
@@ -70,6 +63,21 @@ export class NftReading implements XtReading {
     return found;
   }
 
+  async digests(table: XtTable, chains: readonly string[]): Promise<Float64Array> {
+    const { family, transport } = this.#options;
+    const digests = new Float64Array(chains.length);
+    // In slices, so that a commit need not wait for all of them.
+    for (let at = 0; at < chains.length; at += CHAINS_PER_SLICE) {
+      const names = chains.slice(at, at + CHAINS_PER_SLICE);
+      const asked = { query: rulesQuery(family, table), attribute: RuleAttr.chain, names };
+      // A rule that takes another one's place may have its handle too.
+      const { expressions, handle } = RuleAttr;
+      const options = { attributes: [handle, expressions], expressions };
+      digests.set(await transport.digests({ asked, options }), at);
+    }
+    return digests;
+  }
+
   async differing(
     table: XtTable,
     wanted: ReadonlyMap<string, readonly XtRule[]>,
@@ -87,6 +95,27 @@ export class NftReading implements XtReading {
   }
 }
 
+/** Asks for the chains of a family; the kernel does not filter them by their table. */
+export function chainsQuery(family: IpFamily): NfQuery {
+  return {
+    op: `list chains of ${toolOf(family)}`,
+    type: Msg.getChain,
+    nfproto: xtFamilyFacts(family).nfproto,
+    names: [],
+    dump: true,
+  };
+}
+
+function rulesQuery(family: IpFamily, table: XtTable): NfQuery {
+  return {
+    op: `list rules of ${toolOf(family)} table "${table}"`,
+    type: Msg.getRule,
+    nfproto: xtFamilyFacts(family).nfproto,
+    names: [[RuleAttr.table, table]],
+    dump: true,
+  };
+}
+
 /** The rules of each chain; a chain that is not there looks like an empty one. */
 export async function* readRules(
   { family, sets, transport }: Pick<NftReadingOptions, "family" | "sets" | "transport">,
@@ -96,13 +125,7 @@ export async function* readRules(
   const ask = (from: number) => {
     const names = chains.slice(from, from + CHAINS_PER_SLICE);
     const answers = transport.queryEach({
-      query: {
-        op: `list rules of ${toolOf(family)} table "${table}"`,
-        type: Msg.getRule,
-        nfproto: xtFamilyFacts(family).nfproto,
-        names: [[RuleAttr.table, table]],
-        dump: true,
-      },
+      query: rulesQuery(family, table),
       attribute: RuleAttr.chain,
       names,
     });

@@ -1,13 +1,13 @@
 /** iptables' rules in nf_tables, by netlink, as iptables-nft holds them. */
 import type { IpFamily } from "../../base/ip_family.ts";
 import { commitBatch, type Committed } from "../nf_tables/commit.ts";
-import { Msg } from "../nf_tables/wire.ts";
+import { ChainAttr, Msg } from "../nf_tables/wire.ts";
 import type { NfTransport } from "../nf_tables/transport.ts";
 import { decodeListedRule } from "./decode_listing.ts";
 import { cutChanges } from "./cut_changes.ts";
 import { encodeChanges } from "./encode.ts";
 import { describeChange, XtablesError } from "./errors.ts";
-import { NftReading, type NftReadingOptions, readRules } from "./nft_reading.ts";
+import { chainsQuery, NftReading, type NftReadingOptions, readRules } from "./nft_reading.ts";
 import { refusedChanges } from "./nft_refusals.ts";
 import { RuleHandles } from "./rule_handles.ts";
 import { toolOf, type XtChange, type XtPlace, type XtTable } from "./rules.ts";
@@ -49,6 +49,17 @@ export class NftXtables implements Xtables {
       this.#handles[family].learn(place, rules);
     const sets = rememberSets(this.#sets);
     return await NftReading.open({ transport: this.#transport, family, tables, sets, learn });
+  }
+
+  async digest(family: IpFamily, tables: readonly XtTable[]): Promise<number> {
+    const [digest] = await this.#transport.digests({
+      asked: chainsQuery(family),
+      options: {
+        attributes: [ChainAttr.table, ChainAttr.name, ChainAttr.handle, ChainAttr.use],
+        only: { attribute: ChainAttr.table, texts: tables },
+      },
+    });
+    return digest;
   }
 
   async commit(

@@ -62,6 +62,12 @@ export interface XtReading {
     chains: readonly string[],
   ): Promise<ReadonlyMap<string, readonly XtListedRule[]>>;
   /**
+   * For each chain a number that is another one after any change of its rules, also of one that was
+   * replaced by another: with the number of an earlier reading its rules are those of then. A chain that
+   * is not there is like an empty one. Cheaper than `differing`; absent where the backend has none.
+   */
+  digests?(table: XtTable, chains: readonly string[]): Promise<ArrayLike<number>>;
+  /**
    * Those of the chains that do not hold exactly these rules, in the order of the map; a missing chain
    * is among them. Much cheaper than `rules` where there are many.
    */
@@ -81,6 +87,11 @@ export interface Xtables {
   /** Cheap enough to ask every second. */
   stamp(family: IpFamily): Promise<XtStamp>;
   read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading>;
+  /**
+   * A number that is another one when a chain of these tables comes, goes or gets another fingerprint:
+   * a small part of what `read` costs. Absent where the backend has no fingerprints.
+   */
+  digest?(family: IpFamily, tables: readonly XtTable[]): Promise<number>;
   commit(
     family: IpFamily,
     changes: readonly XtChange[],

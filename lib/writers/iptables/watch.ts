@@ -10,12 +10,14 @@ import type { XtChange } from "../../kernel/xtables/rules.ts";
 import { jumpOf } from "../../kernel/xtables/rules.ts";
 import type {
   Xtables,
+  XtBackend,
   XtChain,
   XtReading,
   XtReceipt,
   XtStamp,
 } from "../../kernel/xtables/xtables.ts";
 import type { Applied } from "./applied.ts";
+import { KnownChains } from "./known_chains.ts";
 import { isDifferentAnywhere, isDifferentIn } from "./look.ts";
 import type { OwnStamps } from "./own_stamps.ts";
 import { ownTables } from "./rules/static_chains.ts";
@@ -28,6 +30,8 @@ import { nameOf } from "./shared_chains.ts";
 const longestLookIntervalMs = 2_500;
 /** Share of the time that looking may take. */
 const lookShare = 1 / 20;
+/** In nft a look at everything comes on top of the quick ones, and only finds what is rare. */
+const wholeLookShares: Readonly<Record<XtBackend, number>> = { nft: 1 / 40, legacy: lookShare };
 
 /** What the watch works with. */
 export interface WatchOptions {
@@ -44,6 +48,9 @@ export class Watch {
   #trusted: XtStamp | undefined;
   /** Fingerprints of chains that were right, by name; one that we changed since is not among them. */
   readonly #fingerprints = new Map<string, string>();
+  /** What the kernel said of all fingerprints together when they were right; undefined: unknown. */
+  #digest: number | undefined;
+  readonly #known = new KnownChains();
   #wholeIsDue = false;
   #nextLook = -Infinity;
   #nextWholeLook = -Infinity;
@@ -62,6 +69,7 @@ export class Watch {
   /** What these chains held at that state is right, or is about to be made right by our own commits. */
   agree(stamp: XtStamp, chains: readonly XtChain[]): void {
     this.#trusted = stamp;
+    this.#digest = undefined;
     this.#fingerprints.clear();
     for (const { fingerprint, name, table } of chains) {
       if (fingerprint !== undefined) this.#fingerprints.set(nameOf(table, name), fingerprint);
@@ -71,6 +79,7 @@ export class Watch {
   /** Takes note of what we changed: also the chains that rules lead to are counted differently now. */
   committed(receipt: XtReceipt, changes: readonly XtChange[]): void {
     const { ownStamps, xtables } = this.#options;
+    this.#digest = undefined;
     if (!receipt.isOwn) this.#trusted = undefined;
     // Stamps of the older engine are the family's own, and come back to where they were.
     else if (xtables.backend === "nft") ownStamps.note(receipt);
@@ -86,7 +95,9 @@ export class Watch {
   /** Nothing is known any more. */
   forget(): void {
     this.#trusted = undefined;
+    this.#digest = undefined;
     this.#fingerprints.clear();
+    this.#known.forget();
   }
 
   /** Whether anything of ours is not as it was written. */
@@ -99,19 +110,37 @@ export class Watch {
     const isLook = isMoved && started >= this.#nextLook && xtables.backend === "nft";
     if (!isWhole && !isLook) return false;
     signal.throwIfAborted();
-    const { reading, stamp } = await this.read();
-    const isDifferent = isWhole
-      ? await isDifferentAnywhere({ applied, reading })
-      : await isDifferentIn(this.#suspects(reading.chains), { applied, reading });
+    const isDifferent = isWhole ? await this.#lookAtAll(applied) : await this.#look(applied);
     // Who changed what is ours may go on: a firewall that starts anew takes one table after the other.
-    const pause = isDifferent ? 0 : (clock.monotonic() - started) / lookShare;
-    this.#nextLook = started + Math.min(pause, longestLookIntervalMs);
-    if (isWhole) this.#nextWholeLook = started + pause;
-    if (!isDifferent) {
-      this.agree(stamp, reading.chains);
-      if (isWhole) this.#wholeIsDue = false;
-    }
+    const took = isDifferent ? 0 : clock.monotonic() - started;
+    this.#nextLook = started + Math.min(took / lookShare, longestLookIntervalMs);
+    if (isWhole) this.#nextWholeLook = started + took / wholeLookShares[xtables.backend];
     return isDifferent;
+  }
+
+  async #lookAtAll(applied: Applied): Promise<boolean> {
+    const { reading, stamp } = await this.read();
+    if (await isDifferentAnywhere({ applied, reading: this.#known.over(reading) })) return true;
+    this.agree(stamp, reading.chains);
+    this.#wholeIsDue = false;
+    return false;
+  }
+
+  /** What is listed alone, and what that points to. */
+  async #look(applied: Applied): Promise<boolean> {
+    const { family, xtables } = this.#options;
+    const earlier = await xtables.stamp(family);
+    // Before the reading: whatever changes between the two shows as another digest the next time.
+    const digest = await xtables.digest?.(family, ownTables);
+    if (digest !== undefined && digest === this.#digest) {
+      this.#trusted = earlier;
+      return false;
+    }
+    const { reading, stamp } = await this.read();
+    if (await isDifferentIn(this.#suspects(reading.chains), { applied, reading })) return true;
+    this.agree(stamp, reading.chains);
+    this.#digest = digest;
+    return false;
   }
 
   async #isMoved(): Promise<boolean> {

@@ -165,18 +165,27 @@ Deno.test("one question about each of many chains is answered in their order, al
     inNetworkNamespace(namespace.path, () => new DirectTransport()),
     await opening.worker,
   ];
+  const asked = {
+    query: {
+      op: "list rules",
+      type: Msg.getRule,
+      nfproto: 2,
+      names: [[RuleAttr.table, table("ip").name]],
+      dump: true,
+    },
+    attribute: RuleAttr.chain,
+    names: ["none", ...chains.map(({ name }) => name)],
+  } as const;
+  const options = { attributes: [RuleAttr.handle] };
+  const wholes = [asked, asked.query].map((each) =>
+    transports.map((transport) => transport.digests({ asked: each, options }))
+  );
+  for (const [direct, worked] of await Promise.all(wholes.map((each) => Promise.all(each)))) {
+    assert.ok(direct.length > 0);
+    assert.deepEqual(worked, direct);
+  }
   for (const transport of transports) {
-    const answers = await transport.queryEach({
-      query: {
-        op: "list rules",
-        type: Msg.getRule,
-        nfproto: 2,
-        names: [[RuleAttr.table, table("ip").name]],
-        dump: true,
-      },
-      attribute: RuleAttr.chain,
-      names: ["none", ...chains.map(({ name }) => name)],
-    });
+    const answers = await transport.queryEach(asked);
     const chainOf = (payload: Uint8Array) =>
       readString(readAttributes(attributesOf(payload)).get(RuleAttr.chain) ?? new Uint8Array());
     assert.deepEqual(answers.map((payloads) => payloads.map(chainOf)), [

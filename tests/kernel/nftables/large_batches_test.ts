@@ -85,6 +85,7 @@ class SmallTransport implements NfTransport {
   generation: NfTransport["generation"] = () => this.#direct.generation();
   queryEach: NfTransport["queryEach"] = (queries) => this.#direct.queryEach(queries);
   query: NfTransport["query"] = (query) => this.#direct.query(query);
+  digests: NfTransport["digests"] = (query) => this.#direct.digests(query);
   lookUp: NfTransport["lookUp"] = (query, elements) => this.#direct.lookUp(query, elements);
   compare: NfTransport["compare"] = (query, desired) => this.#direct.compare(query, desired);
 

@@ -15,19 +15,26 @@ import { toolOf } from "../../../lib/kernel/xtables/rules.ts";
 import { runCommand } from "../rig/command.ts";
 import { removeProxyRecord } from "../rig/proxy_record.ts";
 
-/** A namespace that goes away with `await using`. */
+/** A namespace that goes away with `await using`, if it was made here. */
 export class XtNamespace implements AsyncDisposable {
   readonly name: string;
+  readonly #isOurs: boolean;
   readonly #transports: DirectTransport[] = [];
 
-  private constructor(name: string) {
+  private constructor(name: string, { isOurs }: { readonly isOurs: boolean }) {
     this.name = name;
+    this.#isOurs = isOurs;
   }
 
   static async create(): Promise<XtNamespace> {
     const name = `xt-test-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
     await runCommand(["ip", "netns", "add", name]);
-    return new XtNamespace(name);
+    return new XtNamespace(name, { isOurs: true });
+  }
+
+  /** One that somebody else made, and removes. */
+  static of(name: string): XtNamespace {
+    return new XtNamespace(name, { isOurs: false });
   }
 
   /** nf_tables of this namespace, by a socket in this thread; closed with the namespace. */
@@ -115,7 +122,7 @@ export class XtNamespace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const transport of this.#transports) transport.close();
     await removeProxyRecord(this.name);
-    await runCommand(["ip", "netns", "delete", this.name]);
+    if (this.#isOurs) await runCommand(["ip", "netns", "delete", this.name]);
   }
 }
 

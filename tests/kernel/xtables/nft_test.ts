@@ -139,6 +139,37 @@ Deno.test("many chains are read in slices, and those that differ are found", asy
   assert.equal([...listed.values()].flat().length, chains.length - 3);
 });
 
+Deno.test("digests tell of every change, and only of chains that are asked for", async () => {
+  await using namespace = await XtNamespace.create();
+  const xtables = namespace.nft();
+  const tables = ["nat", "filter"] as const;
+  const digest = () => xtables.digest("IPv4", tables);
+  const ofChains = async (...chains: readonly string[]) =>
+    Array.from(await (await xtables.read("IPv4", tables)).digests?.("nat", chains) ?? []);
+  const nat = ["iptables-nft", "-t", "nat"];
+  await namespace.run([...nat, "-N", "A"]);
+  await namespace.run([...nat, "-N", "B"]);
+  await namespace.run([...nat, "-A", "A", "-j", "B"]);
+  const [whole, chains] = [await digest(), await ofChains("A", "B", "NONE")];
+  assert.equal(new Set(chains).size, 2, "two have no rules");
+  // Elsewhere.
+  await namespace.run(["iptables-nft", "-t", "mangle", "-N", "A"]);
+  await namespace.run(["nft", "add table ip neighbour; add chain ip neighbour A"]);
+  assert.equal(await digest(), whole);
+  // Another rule in the place of one shows in the digest of its chain alone.
+  await namespace.run([...nat, "-R", "A", "1", "-j", "B", "-s", "192.0.2.1"]);
+  assert.equal(await digest(), whole);
+  const replaced = await ofChains("A", "B", "NONE");
+  assert.notEqual(replaced[0], chains[0]);
+  assert.deepEqual(replaced.slice(1), chains.slice(1));
+  await namespace.run([...nat, "-F", "A"]);
+  const flushed = await digest();
+  assert.notEqual(flushed, whole);
+  assert.equal((await ofChains("A"))[0], chains[1]);
+  await namespace.run(["iptables-nft", "-t", "filter", "-A", "INPUT", "-j", "ACCEPT"]);
+  assert.notEqual(await digest(), flushed);
+});
+
 Deno.test("rules are deleted by what they say, as often as they come and go", async () => {
   await using namespace = await XtNamespace.create();
   const transport = namespace.transport();

@@ -46,6 +46,7 @@ function replaying(generations: readonly number[] = [1]): NfTransport & { asked:
           answer(`${type} ${nfproto} ${[...fixed.map(([, each]) => each), name].join("/")}`)
         ),
       ),
+    digests: refuse,
     compare: refuse,
     lookUp: refuse,
     close: () => {},

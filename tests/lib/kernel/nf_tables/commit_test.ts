@@ -25,6 +25,7 @@ function transportThat(commit: (bytes: Uint8Array<ArrayBuffer>) => Promise<Commi
     generation: unused,
     query: unused,
     queryEach: unused,
+    digests: unused,
     compare: unused,
     lookUp: unused,
     close: () => {},

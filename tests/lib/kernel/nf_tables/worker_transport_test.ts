@@ -47,6 +47,7 @@ const answers: Readonly<Record<string, string>> = {
     `{ kind: "payloads", payloads: { bytes: Uint8Array.of(1, 2, 3), lengths: Uint32Array.of(1, 2) } }`,
   "query-each": `{ kind: "payload-groups", groups: { counts: Uint32Array.of(0, 1),
     payloads: { bytes: Uint8Array.of(4), lengths: Uint32Array.of(1) } } }`,
+  digests: `{ kind: "digested", digests: Float64Array.of(7) }`,
   "look-up": `{ kind: "looked-up", result: "same" }`,
   compare: `{ kind: "compared", difference: { kind: "unknown" } }`,
 };
@@ -68,6 +69,7 @@ function askAll(transport: WorkerTransport): Readonly<Record<string, () => Promi
     commit: () => transport.commit(new Uint8Array(4)),
     query: () => transport.query(question),
     "query-each": () => transport.queryEach({ query: question, attribute: 1, names: ["a", "b"] }),
+    digests: () => transport.digests({ asked: question, options: { attributes: [1] } }),
     "look-up": () => transport.lookUp(question, new Uint8Array(4)),
     compare: () => transport.compare(question, Promise.resolve(new Uint8Array(4))),
   };
@@ -79,6 +81,7 @@ Deno.test("each question gets the answer that the worker gave it", async () => {
   assert.deepEqual(await ask.commit(), { kind: "skipped" });
   assert.deepEqual(await ask.query(), [Uint8Array.of(1), Uint8Array.of(2, 3)]);
   assert.deepEqual(await ask["query-each"](), [[], [Uint8Array.of(4)]]);
+  assert.deepEqual(await ask.digests(), Float64Array.of(7));
   assert.equal(await ask["look-up"](), "same");
   assert.deepEqual(await ask.compare(), { kind: "unknown" });
   transport.close();

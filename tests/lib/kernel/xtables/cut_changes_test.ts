@@ -67,6 +67,7 @@ class NarrowTransport implements NfTransport {
   queryEach = () => Promise.reject(new Error("not asked for here"));
   compare = () => Promise.reject(new Error("not asked for here"));
   lookUp = () => Promise.reject(new Error("not asked for here"));
+  digests = () => Promise.reject(new Error("not asked for here"));
   close() {}
 
   commit(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult> {

@@ -112,9 +112,36 @@ Deno.test("drifted() sees a replaced rule as soon as everything is compared", as
   assert.equal(await harness.drifted(), false);
   harness.clock.pass(2_500);
   assert.equal(await harness.drifted(), false, "looks at fingerprints alone");
-  harness.clock.pass(10_000);
+  harness.clock.pass(20_000);
   assert.equal(await harness.drifted(), true);
   assert.equal(slow.readings, 3);
+});
+
+Deno.test("drifted() lists chains again only when one of them moved", async () => {
+  const harness = new Harness();
+  await harness.full(snapshot);
+  const slow = slowReadings(harness, 10_000);
+  const elsewhere = async () => {
+    harness.xtables.edit("IPv4", [{ kind: "add-table", table: "raw" }]);
+    harness.clock.pass(3_000);
+    return await harness.drifted();
+  };
+  assert.equal(await elsewhere(), false, "everything, and then not for a while");
+  slow.ms = 0;
+  assert.equal(await elsewhere(), false);
+  assert.equal(slow.readings, 2);
+  for (let i = 0; i < 5; i++) assert.equal(await elsewhere(), false);
+  assert.equal(slow.readings, 2, "a digest told");
+  harness.xtables.edit("IPv4", [{ kind: "flush-chain", table: "nat", chain }]);
+  harness.clock.pass(3_000);
+  assert.equal(await harness.drifted(), true);
+  await harness.full(snapshot);
+  // What is ours moves the digest as well.
+  await harness.some(snapshotOf("IPv4", [web]), api);
+  assert.equal(await elsewhere(), false);
+  harness.xtables.edit("IPv4", [{ kind: "flush-chain", table: "nat", chain }]);
+  harness.clock.pass(3_000);
+  assert.equal(await harness.drifted(), true);
 });
 
 Deno.test("drifted() takes a twentieth of the time however busy others are", async () => {
@@ -143,12 +170,12 @@ for (const backend of ["nft", "legacy"] as const) {
 }
 
 /** Each reading takes so long. */
-function slowReadings(harness: Harness, ms: number): { readings: number } {
-  const counted = { readings: 0 };
+function slowReadings(harness: Harness, ms: number): { readings: number; ms: number } {
+  const counted = { readings: 0, ms };
   const read = harness.xtables.read.bind(harness.xtables);
   harness.xtables.read = async (family, tables) => {
     counted.readings++;
-    harness.clock.pass(ms);
+    harness.clock.pass(counted.ms);
     return await read(family, tables);
   };
   return counted;
