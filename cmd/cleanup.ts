@@ -142,6 +142,7 @@ async function run(machine: CleanupMachine, context: CommandContext): Promise<nu
   await requireDrainable(mode, args);
   await using kernel = machine.openKernel(context);
   requireNetAdmin(kernel);
+  kernel.self.keepLittleFreeMemory();
   const warn = (sentence: string) => stderr.write(`Warning: ${sentence}\n`);
   const record = await NodeRecord.read({ folder: machine.recordFolder, kernel, warn });
   const chosen = mode === all ? modes : [mode];

@@ -36,6 +36,8 @@ export interface CleanUpOptions {
   readonly onPlan: (mode: string, plan: RemovalPlan) => void;
 }
 
+const manySteps = 10_000;
+
 const nothing: RemovalPlan = { steps: [], kept: [], remaining: [] };
 
 /** Cleans up after these modes, in their order. Once the signal aborts it says what was not done. */
@@ -71,6 +73,8 @@ async function cleanUpMode(mode: string, options: CleanUpOptions): Promise<ModeO
     return failed(nothing, error);
   }
   onPlan(mode, plan);
+  // What was read of a large node is garbage by now, and as much is read again.
+  if (plan.steps.length > manySteps) kernel.self.collectGarbage();
   const { remaining, steps } = plan;
   if (dryRun || !removal || steps.length === 0) {
     return { mode, plan, report: { removed: [], remaining } };

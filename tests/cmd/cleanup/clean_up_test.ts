@@ -81,3 +81,17 @@ Deno.test("cleanUp() that is stopped says what was not done", async () => {
   });
   assert.equal(isDone(outcomes), false);
 });
+
+Deno.test("cleanUp() gives back what it read of a large node before it reads it again", async () => {
+  const collectedFor = async (count: number) => {
+    const steps = Array.from({ length: count }, () => step);
+    const kernel = new FakeKernel();
+    const removal = {
+      plan: () => Promise.resolve({ steps, kept: [], remaining: [] }),
+      apply: () => Promise.resolve({ removed: steps, remaining: [] }),
+    };
+    await cleanUp(["m"], options({ m: { find: () => Promise.resolve([]), removal } }, { kernel }));
+    return kernel.self.garbageCollected;
+  };
+  assert.deepEqual([await collectedFor(10_000), await collectedFor(10_001)], [0, 1]);
+});
