@@ -51,7 +51,7 @@ export function clusterFacts(
       },
     },
     servedNow: servedNowReader({
-      leftovers: leftoversByMode,
+      leftovers: withoutProbe === undefined ? leftoversByMode : new Map(),
       kernel,
       snapshots: async () => {
         const read = await reading();
@@ -92,7 +92,9 @@ async function readOnce(
       configuration: value,
       gates,
       runtime,
-      hasLeftovers: () => hasLeftovers(options.kernel, runtime, signal),
+      // Only the rehearsal wants to know, and asking may load a module.
+      hasLeftovers: async () =>
+        options.withoutProbe === undefined && await hasLeftovers(options.kernel, runtime, signal),
     };
     const read = await readCluster(question, signal);
     return { kind: "value", value: { ...read, sections: sectionsOf(value) } };

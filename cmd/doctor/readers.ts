@@ -68,7 +68,7 @@ export function readersOf({ configuration, context, kernel, machine }: ReadersOp
           return await findLiveProxy(addresses, { ask: machine.ask, record, signal });
         },
         configured: { mode: configuration.kind === "usable" ? configuration.mode : "", path },
-        leftovers: leftoversByMode,
+        leftovers: withoutProbe === undefined || hasNfTables(machine) ? leftoversByMode : new Map(),
         kernel,
       }),
       serviceRanges: serviceRangesReader(kernel.links),
@@ -93,6 +93,12 @@ export function readersOf({ configuration, context, kernel, machine }: ReadersOp
       }),
     },
   };
+}
+
+/** Whether asking for rules loads no module. A kernel without any module has it built in. */
+function hasNfTables({ modules }: DoctorMachine): boolean {
+  const loaded = modules.loaded();
+  return loaded.length === 0 || loaded.some(({ name }) => name === "nf_tables");
 }
 
 /** What is read of the node itself, and of the cluster besides its objects. */

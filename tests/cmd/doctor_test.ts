@@ -183,6 +183,26 @@ for (const [name, args, because] of unrehearsed) {
   });
 }
 
+for (const [module, says] of [["nf_tables", "from nftables ("], ["ext4", "from a mode that"]]) {
+  Deno.test(`doctor --no-probe asks for rules only where that loads nothing: ${module}`, async () => {
+    const kernel = new FakeKernel();
+    await kernel.tables.commit({ family: "ip", name: "kube-proxy" }, [{ kind: "add-table" }]);
+    const modules = new FakeLoadedModules([{ name: module, users: 1 }]);
+    const args = ["--no-probe", "--no-cluster", "--only", "DRY01"];
+    const { stdout } = await doctor(args, { kernel, modules });
+    assert.ok(stdout.includes(`: ${says}`), stdout);
+  });
+}
+
+Deno.test("doctor --no-probe reads the cluster and asks the kernel for no rules", async () => {
+  const kernel = new FakeKernel();
+  kernel.nftables = () => assert.fail("it was asked for rules");
+  const modules = new FakeLoadedModules([{ name: "ext4", users: 1 }]);
+  const args = ["--no-probe", "--manifests", shop, "--only", "DRY01,NP01"];
+  const { stdout } = await doctor(args, { kernel, modules });
+  assert.match(stdout, /NP01/);
+});
+
 Deno.test("doctor reads manifests beside --no-cluster", async () => {
   const ran = await doctor([...rehearsal, "--no-cluster"]);
   assert.match(ran.stdout, /\ncan move: yes\n$/);
