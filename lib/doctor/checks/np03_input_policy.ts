@@ -3,6 +3,7 @@ import { few, fine, problem, untold } from "../judging/findings.ts";
 import { nodePortsOf } from "../judging/frontends.ts";
 import {
   describeFate,
+  describeOpen,
   openingCommands,
   outsideFates,
   summaryOf,
@@ -47,6 +48,6 @@ export const inputPolicy = check({
         advice: openingCommands(onlyNear, range),
       })];
     }
-    return [fine("hook input", `${ports.length} NodePorts are let in`)];
+    return [fine("hook input", describeOpen(fates, ports))];
   },
 });

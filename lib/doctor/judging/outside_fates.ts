@@ -4,6 +4,7 @@ import type { FirewallTable } from "../../kernel/firewall/firewall.ts";
 import type { ClusterObjects } from "../cluster_objects.ts";
 import type { NodeNetwork } from "../facts/node_values.ts";
 import { type NodePort, primaryAddresses, withoutIpvs } from "./frontends.ts";
+import { counted } from "./findings.ts";
 import { goesWithItsMode, proxyTable } from "./kube_names.ts";
 import { type PacketFate, walkInput } from "./packet_walk.ts";
 
@@ -27,8 +28,11 @@ export interface OutsideQuestion {
 
 /** Addresses of nobody, from the ranges for documentation. */
 const farSource = { IPv4: "203.0.113.77", IPv6: "2001:db8:113::77" } as const;
-/** Rules treat ports alike mostly: a sample of many is enough. */
+/** Rules treat ports alike mostly: of many ports, or where there are many rules, a sample has to do. */
 const MOST_PORTS = 40;
+const FEWEST_PORTS = 3;
+/** So many rules are walked in about a second. */
+const RULES_PER_SECOND = 400_000;
 
 /**
  * Each port, by each family of the node, from far and from near. Chains that go with the mode that is
@@ -37,8 +41,14 @@ const MOST_PORTS = 40;
 export function outsideFates(
   { firewall, network, objects, ports }: OutsideQuestion,
 ): readonly OutsideFate[] {
-  const sample = sampleOf(ports);
-  return primaryAddresses(network, objects).flatMap((address) => {
+  const addresses = primaryAddresses(network, objects);
+  const rules = firewall.reduce(
+    (sum, { chains }) => sum + chains.reduce((count, each) => count + (each.rules?.length ?? 0), 0),
+    1,
+  );
+  const affordable = Math.floor(RULES_PER_SECOND / (rules * Math.max(addresses.length, 1) * 2));
+  const sample = sampleOf(ports, Math.min(Math.max(affordable, FEWEST_PORTS), MOST_PORTS));
+  return addresses.flatMap((address) => {
     const family = familyOfCanonicalIp(address);
     const own = withoutIpvs(network).addresses.find(({ ip }) => ip === address);
     const near = own && neighbourOf(address, own.prefixLength);
@@ -65,13 +75,13 @@ export function outsideFates(
   });
 }
 
-function sampleOf(ports: readonly NodePort[]): readonly NodePort[] {
+function sampleOf(ports: readonly NodePort[], most: number): readonly NodePort[] {
   const distinct = ports.filter((port, at) =>
     ports.findIndex((each) => each.port === port.port && each.protocol === port.protocol) === at
   );
-  if (distinct.length <= MOST_PORTS) return distinct;
-  const step = distinct.length / MOST_PORTS;
-  return Array.from({ length: MOST_PORTS }, (_, at) => distinct[Math.floor(at * step)]);
+  if (distinct.length <= most) return distinct;
+  const step = distinct.length / most;
+  return Array.from({ length: most }, (_, at) => distinct[Math.floor(at * step)]);
 }
 
 /** Another address of the same network; undefined where the network has no other. */
@@ -82,6 +92,18 @@ function neighbourOf(address: string, prefixLength: number): string | undefined 
   const last = neighbour.length - 1;
   neighbour[last] ^= prefixLength >= neighbour.length * 8 - 2 ? 1 : 2;
   return cidrContains(cidrOf(bytes, prefixLength), neighbour) ? formatIp(neighbour) : undefined;
+}
+
+/** How many ports are let in, and how many of them were walked. */
+export function describeOpen(
+  fates: readonly OutsideFate[],
+  ports: readonly NodePort[],
+): string {
+  const walked = new Set(fates.map(({ port }) => `${port.protocol} ${port.port}`)).size;
+  const all = new Set(ports.map(({ port, protocol }) => `${protocol} ${port}`)).size;
+  return walked === all
+    ? `${counted(all, "NodePort")} let in`
+    : `A sample of ${walked} of ${all} NodePorts is let in`;
 }
 
 /** Of the fates, those that some port has from far, from near, or not for sure. */

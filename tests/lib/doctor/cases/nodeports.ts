@@ -20,6 +20,13 @@ import { table } from "./table.ts";
 const iptables = { move: { from: "iptables" } } as const;
 const withPort = objects([service({ nodePort: 30080 })]);
 const open = firewall();
+const withPorts = objects(
+  Array.from({ length: 50 }, (_, at) => service({ nodePort: 30_000 + at })),
+);
+/** Of which each packet meets all. */
+const manyRules = nftTable("inet host", [
+  chain("in", Array(9_999).fill(rule(...toPort(1), verdict("drop"))), {}),
+]);
 const closed = nftTable("ip filter", [chain("INPUT", [], { policy: "drop" })]);
 const ownHost = nftTable("inet host", [
   chain("in", [rule(...toPort(10256), verdict("accept"))], { policy: "drop" }),
@@ -153,7 +160,21 @@ export const nodePortCases: readonly CheckCases[] = [
     ],
   ]),
   table({ id: "NP03", shown: "namespace", needs: "firewall" }, [
-    ["open", { firewall: open, network: network(), objects: withPort }, "pass", [/let in/]],
+    ["open", { firewall: open, network: network(), objects: withPort }, "pass", [
+      "1 NodePort let in",
+    ]],
+    [
+      "a sample of many ports",
+      { firewall: open, network: network(), objects: withPorts },
+      "pass",
+      ["A sample of 40 of 50 NodePorts is let in"],
+    ],
+    [
+      "a smaller sample where rules are many",
+      { firewall: firewall(manyRules), network: network(), objects: withPorts },
+      "pass",
+      ["A sample of 20 of 50 NodePorts is let in"],
+    ],
     [
       "no NodePort",
       { firewall: firewall(closed), network: network(), objects: none },
