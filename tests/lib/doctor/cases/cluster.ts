@@ -91,6 +91,12 @@ export const clusterCases: readonly CheckCases[] = [
       [],
     ],
     [
+      "a mode that was said, without its range",
+      { configuration: configuration({ detectLocalMode: "ClusterCIDR" }) },
+      "warn",
+      [],
+    ],
+    [
       "a bridge without a name",
       { configuration: configuration({ detectLocalMode: "BridgeInterface" }) },
       "warn",

@@ -82,6 +82,30 @@ export const nodePortCases: readonly CheckCases[] = [
       },
     ],
     [
+      "both families of the Node",
+      {
+        objects: objects([service({ nodePort: 30080 })], {
+          node: {
+            namespace: "",
+            name: "node-a",
+            resourceVersion: "1",
+            addresses: [
+              { type: "Hostname", address: "node-a" },
+              { type: "InternalIP", address: "fd00::1" },
+              { type: "InternalIP", address: "192.168.1.1" },
+            ],
+            podCIDRs: [],
+            zone: "",
+            taintKeys: [],
+            deleting: false,
+          },
+        }),
+        network: network({ eth0: ["192.168.1.1/24", "fd00::1/64"] }),
+      },
+      "pass",
+      ["The node has 192.168.1.1, fd00::1 alone"],
+    ],
+    [
       "the configuration says which",
       {
         objects: withPort,

@@ -229,9 +229,10 @@ const rules: readonly CheckCases[] = [
       [],
     ],
     [
-      "an old proxy's entrance, an empty chain, a table asleep",
+      "an old proxy's entrance, an empty chain, a table asleep, a filter elsewhere",
       {
         firewall: firewall(
+          nftTable("ip f", [chain("P", [rule(verdict("x"))], { hook: "prerouting" })]),
           nftTable("ip nat", [chain("P", [rule(verdict("KUBE-SERVICES"))], nat(-200))]),
           nftTable("ip x", [chain("P", [], nat(-200))]),
           nftTable("ip y", [chain("P", [rule(verdict("x"))], nat(-200))], { isDormant: true }),
@@ -328,6 +329,12 @@ const products: readonly CheckCases[] = [
       { software: software([calicoNode("3.31.4")], { "calico.nftablesMode": "Auto" }) },
       "fail",
       [/version: 3\.31\.4/],
+    ],
+    [
+      "switched off on a version that would detect it",
+      { software: software([calicoNode("3.32.0")], { "calico.nftablesMode": "Disabled" }) },
+      "fail",
+      [],
     ],
     ["nothing is set, on an older one", { software: software([calicoNode("3.29.1")]) }, "fail", []],
   ]),

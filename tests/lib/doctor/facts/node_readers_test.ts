@@ -108,6 +108,9 @@ Deno.test("expressionsReader() looks at modules where it may not ask", async () 
   assert.equal(lacking.how, "read");
   assert.ok(lacking.missing.some(({ what }) => what === "numgen (IPv4)"));
   assert.ok(!lacking.missing.some(({ what }) => /^(ct|nat) /.test(what)));
+  assert.equal(lacking.hasNfTables, true);
+  const bare = await looked({ builtIn: [], available: [] });
+  assert.equal(bare.hasNfTables, false);
   const blind = await looked({ loaded: ["nf_tables"] });
   assert.ok(blind.untold.includes("nft_numgen"));
   assert.deepEqual(blind.missing, []);

@@ -152,6 +152,11 @@ const rows: readonly (readonly [string, readonly FirewallChain[], PacketFate["ki
     "stopped",
   ],
   [
+    "chains in the order of their priorities",
+    [input([[isMarked(5), drop]], "accept", 5), input([[mark(5)]])],
+    "stopped",
+  ],
+  [
     "a mark after one of two ways",
     [
       input([[verdict("b")], [isMarked(5), drop]]),
