@@ -80,6 +80,7 @@ function qemuArguments(
 ): readonly string[] {
   const kernel = `${options.tools}/${options.kernel}`;
   const told = [`guest.nonce=${own.nonce}`, `guest.tests=${options.tests.join(",")}`];
+  if (Deno.env.has("KUBE_PROXY_TEST_FULL")) told.push("guest.full=1");
   return [
     ...["-accel", "tcg,thread=multi", "-machine", "pc", "-cpu", "max", "-smp", "2"],
     ...["-m", `${MEMORY_MB}`, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"],

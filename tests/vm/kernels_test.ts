@@ -28,10 +28,11 @@ const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
   "6.1": ["tests/kernel/xtables/nft_test.ts", "tests/kernel/xtables/legacy_test.ts"],
 };
 
-/** Long stories beside a real apiserver: on all kernels in the long form, else on this one. */
-const proofs: readonly string[] = [];
-const kernelOfProofs: KernelName = "6.1";
 const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
+
+/** Long stories beside a real apiserver: on all kernels in the long form, else on this one. */
+const proofs: readonly string[] = isFull ? ["tests/vm/proofs/upstream_fates.ts"] : [];
+const kernelOfProofs: KernelName = "6.1";
 
 /** Several times what a guest needs that has one of two cores for itself. */
 const LIMIT_SECONDS = isFull ? 3600 : 1200;

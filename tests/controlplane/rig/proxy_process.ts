@@ -95,9 +95,14 @@ export class ProxyProcess implements AsyncDisposable {
     return this.said('"In sync"', deadlineMs);
   }
 
+  /** The lines of the log that hold the text. */
+  linesWith(text: string): readonly string[] {
+    return this.#lines.filter((line) => line.includes(text));
+  }
+
   /** How many lines of the log hold the text. */
   count(text: string): number {
-    return this.#lines.filter((line) => line.includes(text)).length;
+    return this.linesWith(text).length;
   }
 
   /** Warnings and errors among the lines from `from` on, as klog writes them. */

@@ -56,6 +56,9 @@ class Agent {
       }
       case "hold":
         return this.#held.hold(request, (outcome) => reply({ kind: "outcome", outcome }));
+      case "release":
+        this.#held.release(request.connections);
+        return reply({ kind: "done" });
     }
   }
 

@@ -53,6 +53,11 @@ export class Agent implements AsyncDisposable {
     return outcomeOf(await this.#ask({ kind: "hold", ...hold }));
   }
 
+  /** Ends numbered connections. */
+  async release(connections: readonly number[]): Promise<void> {
+    await this.#ask({ kind: "release", connections });
+  }
+
   /** Starts a load; the answer stops it and tells what became of its connections. */
   async startLoad(load: Omit<Load, "kind" | "load">): Promise<() => Promise<LoadReport>> {
     const number = this.#nextId;

@@ -69,7 +69,13 @@ export interface Hold {
   readonly timeoutMs: number;
 }
 
-export type AgentRequest = Serve | Probe | Load | StopLoad | Flow | StopFlow | Hold;
+/** The client ends these connections as clients do; one that is not open is fine. */
+export interface Release {
+  readonly kind: "release";
+  readonly connections: readonly number[];
+}
+
+export type AgentRequest = Serve | Probe | Load | StopLoad | Flow | StopFlow | Hold | Release;
 
 /** What became of one packet, as the sender sees it. */
 export type Outcome =

@@ -46,6 +46,15 @@ export class HeldConnections {
     reactor.watch(fd, isNew ? POLLIN | POLLOUT : POLLIN, onReady);
   }
 
+  /** Ends those that are open. */
+  release(connections: readonly number[]): void {
+    for (const connection of connections) {
+      const fd = this.#open.get(connection);
+      if (fd !== undefined) this.#networks.reactor.close(fd);
+      this.#open.delete(connection);
+    }
+  }
+
   #connect(request: Hold): number {
     const kind = { type: SOCK_STREAM, protocol: 6 };
     const fd = this.#networks.socket(request.namespace, request.address, kind);

@@ -59,9 +59,14 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
     return new ApiserverProgrammer(program, plane ?? await ControlPlane.start());
   }
 
+  /** `program` is another one than usual, beside the same apiserver. */
   async start(
     cluster: Cluster,
-    options: { readonly manifests: readonly Manifest[]; readonly setup: Setup },
+    options: {
+      readonly manifests: readonly Manifest[];
+      readonly setup: Setup;
+      readonly program?: ProxyProgram;
+    },
   ): Promise<ApiserverProxy> {
     const node = cluster.namespace("node");
     if (!this.#joined.has(node)) {
@@ -76,7 +81,7 @@ export class ApiserverProgrammer implements Programmer, AsyncDisposable {
     await showBackend(onNode, mode);
     const tools = await ToolFolder.create(mode);
     const process = new ProxyProcess({
-      program: this.#program,
+      program: options.program ?? this.#program,
       namespace: node,
       args: files.args("node"),
       env: tools.env,

@@ -1,0 +1,75 @@
+/**
+ * ipvs mode in a virtual machine, since this machine's kernel may have no IPVS: first sync, a change, a
+ * restart, ours and upstream's one after the other in the same guest.
+ *   scripts/bench ipvs [--kernel=6.1]
+ */
+import { parseArgs } from "node:util";
+import { ApiClient } from "../controlplane/rig/api.ts";
+import { ControlPlane } from "../controlplane/rig/control_plane.ts";
+import { namespaceObject } from "../controlplane/rig/objects.ts";
+import { Drive } from "../vm/drive.ts";
+import { kernels, provideTools, runGuest } from "../vm/guest.ts";
+import { toldBy } from "../vm/outside.ts";
+import { complaintOf } from "../vm/verdict.ts";
+import { bulkCluster, type IpvsFigures } from "./ipvs_subject.ts";
+import { formatMs, formatRatio, formatTable, median, print } from "./table.ts";
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: { kernel: { type: "string", default: "6.1" } },
+});
+const kernel = kernels.find((each) => each === values.kernel);
+if (kernel === undefined) throw new Error(`Cannot measure: no kernel "${values.kernel}"`);
+
+const script = "tests/vm/record/measure_ipvs.ts";
+const LIMIT_SECONDS = 3_600;
+
+const tools = await provideTools();
+await using drive = await Drive.create();
+await using plane = await ControlPlane.start();
+using api = new ApiClient(plane.access);
+await api.create(namespaceObject(bulkCluster.namespace));
+await api.createAll(bulkCluster.objects());
+const guest = { tools, drive, kernel, plane: plane.access, limitSeconds: LIMIT_SECONDS } as const;
+const verdict = (await runGuest({ ...guest, tests: [script] })).get(script);
+if (verdict?.kind !== "passed") {
+  throw new Error(`Cannot measure: ${verdict ? complaintOf(verdict) : "the guest ran nothing"}`);
+}
+const figures = toldBy<IpvsFigures>(verdict.output, "measured");
+const [ours, theirs] = (["ours", "upstream"] as const).map((name) => {
+  const found = figures.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`Cannot measure: nothing of "${name}"`);
+  return found;
+});
+
+const lines:
+  readonly (readonly [title: string, promise: string, read: (f: IpvsFigures) => number])[] = [
+    ["start to the end of the first sync, ms", "≥ 20", (f) => f.firstSyncMs],
+    ["one change to its effect, ms (median)", "≥ 100", (f) => median(f.changeMs)],
+    ["restart to the end of the first sync, ms", "", (f) => f.restartMs],
+  ];
+print(
+  `ipvs mode, ${bulkCluster.services} Services x ${bulkCluster.endpoints} endpoints, Linux ${kernel}, emulated:`,
+);
+print(formatTable(
+  [
+    { title: "" },
+    ...["ours", "upstream", "theirs ÷ ours"].map((title) => ({ title, right: true })),
+    {
+      title: "promised",
+    },
+  ],
+  lines.map(([title, promise, read]) => [
+    title,
+    formatMs(read(ours)),
+    formatMs(read(theirs)),
+    formatRatio(read(theirs) / read(ours)),
+    promise,
+  ]),
+));
+print(`Our restart with nothing changed wrote ${ours.restartMessages} messages (promised: 0).`);
+print(
+  `Processes that the proxy started: ours ${
+    ours.forkedNothing ? "none" : "some"
+  } (promised: none), upstream ${theirs.forkedNothing ? "none" : "some"}.`,
+);

@@ -1,0 +1,81 @@
+/** The cluster of the bench of ipvs mode, and what is measured on it. */
+import type { ManifestObject } from "../controlplane/rig/api.ts";
+import { endpointSliceObject, serviceObject } from "../controlplane/rig/objects.ts";
+
+const NAMESPACE = "bulk";
+const SERVICES = 2_000;
+const ENDPOINTS = 5;
+/** Service 0 has 172.30.1.0. */
+const FIRST_ADDRESS = 256;
+
+/** One contender's. */
+export interface IpvsFigures {
+  readonly name: "ours" | "upstream";
+  /** From the start of the process to the end of the first sync of both families. */
+  readonly firstSyncMs: number;
+  /** From the request of each change to its effect. */
+  readonly changeMs: readonly number[];
+  readonly restartMs: number;
+  /** What a restart with nothing changed wrote, where the program tells. */
+  readonly restartMessages?: number;
+  readonly forkedNothing: boolean;
+}
+
+/** Services with one port and one slice each. */
+export const bulkCluster = {
+  services: SERVICES,
+  endpoints: ENDPOINTS,
+
+  /** All objects but the namespace. */
+  objects(): readonly ManifestObject[] {
+    return Array.from({ length: SERVICES }, (_, number) => [
+      serviceObject({
+        namespace: NAMESPACE,
+        name: nameOf(number),
+        spec: { clusterIP: clusterIPOf(number), ipFamilyPolicy: "SingleStack" },
+      }),
+      sliceOf(number, 0),
+    ]).flat();
+  },
+
+  namespace: NAMESPACE,
+
+  /** A Service's slice with other endpoints; each step changes another Service. */
+  changedSlice(step: number): ManifestObject {
+    return sliceOf(changedAt(step), 1);
+  },
+
+  /** The endpoints that a step brings. */
+  addressesAt(step: number): readonly string[] {
+    return addressesOf(changedAt(step), 1);
+  },
+};
+
+function changedAt(step: number): number {
+  return (step * 7919 + 1) % SERVICES;
+}
+
+function nameOf(number: number): string {
+  return `bulk-${String(number).padStart(5, "0")}`;
+}
+
+function clusterIPOf(number: number): string {
+  const address = number + FIRST_ADDRESS;
+  return `172.30.${address >> 8}.${address & 0xff}`;
+}
+
+/** Each generation has addresses of its own, within the pods' range. */
+function addressesOf(number: number, generation: number): readonly string[] {
+  return Array.from({ length: ENDPOINTS }, (_, i) => {
+    const address = 0x10000 * (1 + generation) + number * ENDPOINTS + i;
+    return `10.${128 + (address >> 16)}.${(address >> 8) & 0xff}.${address & 0xff}`;
+  });
+}
+
+function sliceOf(number: number, generation: number): ManifestObject {
+  return endpointSliceObject({
+    namespace: NAMESPACE,
+    name: nameOf(number),
+    addresses: addressesOf(number, generation),
+  });
+}

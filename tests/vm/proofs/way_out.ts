@@ -1,0 +1,149 @@
+/**
+ * Out of ipvs mode and back, under traffic: nftables mode beside it, a drain, ipvs mode again. Upstream's
+ * own switch beside, which cuts.
+ */
+import assert from "node:assert/strict";
+import { ipFamilies } from "../../../lib/base/ip_family.ts";
+import { ourProgram, type ProxyProgram } from "../../controlplane/rig/proxy_process.ts";
+import { type CommandResult, tryCommand } from "../../kernel/rig/command.ts";
+import { ourProgramArgv } from "../../kernel/rig/our_program.ts";
+import { patience } from "../../kernel/rig/patience.ts";
+import { podCIDRs } from "../../scenarios/addresses.ts";
+import { ipvsModes, nftablesMode } from "../../scenarios/setups.ts";
+import { ProofNode, upstreams } from "../inside/proof.ts";
+import { summaryOf, Traffic, type TrafficReport } from "../inside/traffic.ts";
+import { tellOutside } from "../outside.ts";
+
+const [ipvs] = ipvsModes;
+const SETTLE_MS = 2_000 * patience;
+const DRAIN_DEADLINE_MS = 30_000 * patience;
+
+Deno.test("upstream's switch from ipvs to nftables mode: what everybody has today", async () => {
+  await using node = await ProofNode.create();
+  const old = await node.start(upstreams(), ipvs);
+  const traffic = await Traffic.start(node.cluster);
+  await old[Symbol.asyncDispose]();
+  await using _new = await node.start(upstreams(), nftablesMode);
+  await settle(traffic, "nftables mode has synced");
+  tell("upstream's switch", await traffic.stop());
+});
+
+Deno.test("our nftables mode and an ordinary cleanup: what a drain spares", async () => {
+  await using node = await ProofNode.create();
+  const old = await node.start(ourProgram(), ipvs);
+  const traffic = await Traffic.start(node.cluster);
+  await old[Symbol.asyncDispose]();
+  await using _new = await node.start(ourProgram(), nftablesMode);
+  await settle(traffic, "nftables mode has synced");
+  const { code, stdout, stderr } = await cleanUp(node, "--mode=ipvs");
+  assert.equal(code, 0, stdout + stderr);
+  await settle(traffic, "cleanup has ended");
+  const report = await traffic.stop();
+  tell("cleanup without a drain", report);
+  assert.deepEqual(report.failed, {});
+});
+
+for (const dropsForwarded of [false, true]) {
+  const policy = dropsForwarded ? ", what is forwarded is dropped by default" : "";
+  Deno.test(`out by a drain and back again cuts nothing${policy}`, async () => {
+    const report = await outAndBack({ program: ourProgram(), dropsForwarded });
+    tell(`out by a drain and back again${policy}`, report);
+    assert.deepEqual([report.cut, report.failed], [[], {}]);
+    // One for each of both families' flows: the datagram that is under way when the new rules come.
+    assert.ok(
+      report.datagramsLost <= 2,
+      `${report.datagramsLost} of ${report.datagrams} were lost`,
+    );
+  });
+}
+
+async function outAndBack(
+  { program, dropsForwarded }: {
+    readonly program: ProxyProgram;
+    readonly dropsForwarded: boolean;
+  },
+): Promise<TrafficReport> {
+  await using node = await ProofNode.create();
+  if (dropsForwarded) await dropForwarded(node);
+  const old = await node.start(program, ipvs);
+  const traffic = await Traffic.start(node.cluster);
+  await old[Symbol.asyncDispose]();
+  const beside = await node.start(ourProgram(), nftablesMode);
+  await settle(traffic, "nftables mode has synced beside ipvs");
+
+  const draining = cleanUp(node, "--mode=ipvs", "--drain");
+  await settle(traffic, "the drain waits");
+  await traffic.disconnect();
+  const drained = await within(DRAIN_DEADLINE_MS, draining);
+  assert.equal(drained.code, 0, drained.stdout + drained.stderr);
+  assert.deepEqual(await leftOfIpvs(node), []);
+
+  await traffic.connect();
+  await beside[Symbol.asyncDispose]();
+  await using _again = await node.start(program, ipvs);
+  await settle(traffic, "ipvs mode has synced again");
+  const cleaned = await cleanUp(node, "--mode=nftables");
+  assert.equal(cleaned.code, 0, cleaned.stdout + cleaned.stderr);
+  await settle(traffic, "nftables mode's rules are gone");
+  return await traffic.stop();
+}
+
+/** A look at once, and one when whatever comes late has come. */
+async function settle(traffic: Traffic, step: string): Promise<void> {
+  await traffic.look(step);
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  await traffic.look(`${step}, some time ago`);
+}
+
+function cleanUp(node: ProofNode, ...args: readonly string[]): Promise<CommandResult> {
+  return tryCommand(node.cluster.inside("node", [...ourProgramArgv(), "cleanup", ...args]));
+}
+
+/**
+ * A firewall that lets in what goes to pods and answers what was translated by rules: replies over
+ * IPVS then need the rule of the proxy that is leaving.
+ */
+async function dropForwarded({ cluster }: ProofNode): Promise<void> {
+  for (const family of ipFamilies) {
+    const tool = family === "IPv4" ? "iptables-nft" : "ip6tables-nft";
+    const own: readonly (readonly string[])[] = [
+      ["-d", podCIDRs[family]],
+      ["-m", "conntrack", "--ctstate", "DNAT"],
+    ];
+    for (const match of own) {
+      await cluster.run("node", [tool, "-A", "FORWARD", ...match, "-j", "ACCEPT"]);
+    }
+    await cluster.run("node", [tool, "-P", "FORWARD", "DROP"]);
+  }
+}
+
+/** Whatever a cleanup of ipvs mode removes. */
+async function leftOfIpvs({ cluster }: ProofNode): Promise<readonly string[]> {
+  const saves = await Promise.all([
+    cluster.run("node", ["ipvsadm", "--save", "--numeric"]),
+    cluster.run("node", ["ipset", "save"]),
+    cluster.run("node", ["ip", "-o", "link", "show", "type", "dummy"]),
+    cluster.run("node", ["iptables-nft-save"]),
+    cluster.run("node", ["ip6tables-nft-save"]),
+  ]);
+  return saves.join("").split("\n").filter((line) =>
+    /^-A|^-a|kube-ipvs0|KUBE-/.test(line) &&
+    !/KUBE-IPTABLES-HINT|-A FORWARD (-d|-m conntrack)/.test(line)
+  );
+}
+
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(new Error(`Cannot wait longer: the drain goes on after ${milliseconds} ms`));
+  }, milliseconds);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tell(title: string, report: TrafficReport): void {
+  tellOutside("measured", { title, ...summaryOf(report) });
+}

@@ -1,0 +1,125 @@
+/**
+ * What ipvs mode costs upstream's proxy and ours in one guest, one after the other, beside the same
+ * apiserver: for `tests/bench/ipvs_bench.ts`, which has put the objects there and runs this.
+ */
+import assert from "node:assert/strict";
+import { bulkCluster, type IpvsFigures } from "../../bench/ipvs_subject.ts";
+import { ApiClient } from "../../controlplane/rig/api.ts";
+import { ProxyFiles } from "../../controlplane/rig/proxy_files.ts";
+import {
+  ourProgram,
+  ProxyProcess,
+  type ProxyProgram,
+} from "../../controlplane/rig/proxy_process.ts";
+import { Cluster } from "../../kernel/rig/cluster.ts";
+import { deleteProxyTables } from "../../kernel/rig/shop_cluster.ts";
+import { ipvsModes } from "../../scenarios/setups.ts";
+import { GuestPlane } from "../inside/guest_plane.ts";
+import { isSynced, upstreams } from "../inside/proof.ts";
+import { tellOutside } from "../outside.ts";
+
+const [mode] = ipvsModes;
+const DEADLINE_MS = 900_000;
+const CHANGES = 5;
+const link = { index: 77, device: "control" } as const;
+
+Deno.test("what ipvs mode costs", async () => {
+  await using cluster = await Cluster.create();
+  await using plane = await GuestPlane.open({ keepsObjects: true });
+  await plane.join(cluster.namespace("node"), link);
+  for (const program of [ourProgram(), upstreams()]) {
+    await deleteProxyTables(cluster, { mode });
+    tellOutside("measured", await measure(program, { cluster, plane }));
+  }
+});
+
+interface Place {
+  readonly cluster: Cluster;
+  readonly plane: GuestPlane;
+}
+
+async function measure(program: ProxyProgram, { cluster, plane }: Place): Promise<IpvsFigures> {
+  await using files = await ProxyFiles.create(plane.access, { mode: mode.kind, verbosity: 2 });
+  const namespace = cluster.namespace("node");
+  const start = () => new ProxyProcess({ program, namespace, args: files.args("node") });
+  const started = performance.now();
+  const first = start();
+  await untilSynced(cluster, first);
+  const firstSyncMs = performance.now() - started;
+  assert.equal(destinations().length, bulkCluster.services * bulkCluster.endpoints, first.log());
+
+  using api = new ApiClient(plane.access);
+  const changeMs: number[] = [];
+  for (let step = 0; step < CHANGES; step++) {
+    const slice = bulkCluster.changedSlice(step);
+    const wanted = bulkCluster.addressesAt(step).map(hex);
+    const before = performance.now();
+    await api.update(slice);
+    await until(first, () => {
+      const now = new Set(destinations());
+      return wanted.every((address) => now.has(address));
+    });
+    changeMs.push(performance.now() - before);
+  }
+  const isAlone = !hasHadChildren(first.pid);
+  await first[Symbol.asyncDispose]();
+
+  const again = performance.now();
+  await using second = start();
+  await untilSynced(cluster, second);
+  const restartMs = performance.now() - again;
+  const isStillAlone = !hasHadChildren(second.pid);
+  return {
+    name: program.name,
+    firstSyncMs,
+    changeMs,
+    restartMs,
+    restartMessages: program.name === "ours" ? messagesOf(second) : undefined,
+    forkedNothing: isAlone && isStillAlone,
+  };
+}
+
+async function untilSynced(cluster: Cluster, proxy: ProxyProcess): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  while (!await isSynced(cluster)) {
+    assert.ok(Date.now() < deadline && proxy.isRunning, proxy.log());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function until(proxy: ProxyProcess, isThere: () => boolean): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS;
+  while (!isThere()) {
+    assert.ok(Date.now() < deadline && proxy.isRunning, proxy.log());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Addresses of all destinations, as the kernel spells them. This thread is in the node's namespace. */
+function destinations(): readonly string[] {
+  const text = Deno.readTextFileSync("/proc/thread-self/net/ip_vs");
+  return [...text.matchAll(/-> ([0-9A-F]{8}):/g)].map(([, address]) => address);
+}
+
+function hex(address: string): string {
+  return address.split(".").map((part) => Number(part).toString(16).padStart(2, "0")).join("")
+    .toUpperCase();
+}
+
+/** A child that ended has left its page faults with its parent; one that runs is listed. */
+function hasHadChildren(pid: number): boolean {
+  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+  const faultsOfChildren = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[8]);
+  const running = [...Deno.readDirSync(`/proc/${pid}/task`)]
+    .map(({ name }) => Deno.readTextFileSync(`/proc/${pid}/task/${name}/children`)).join("");
+  return faultsOfChildren > 0 || running !== "";
+}
+
+/** What our log says of its syncs. */
+function messagesOf(proxy: ProxyProcess): number {
+  const counts = proxy.linesWith('"Wrote rules"').flatMap((line) =>
+    /"Wrote rules".* messages=(\d+)/.exec(line)?.[1] ?? []
+  );
+  assert.ok(counts.length >= 2, proxy.log());
+  return counts.reduce((sum, count) => sum + Number(count), 0);
+}
