@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { FakeSysctl } from "../../../../lib/kernel/fake_sysctl.ts";
+import { FakeIpset } from "../../../../lib/kernel/ipset/fake_ipset.ts";
+import { FakeIpvs } from "../../../../lib/kernel/ipvs/fake_ipvs.ts";
 import type { IpvsServer } from "../../../../lib/kernel/ipvs/ipvs.ts";
 import { fakeAddress, FakeLinks } from "../../../../lib/kernel/links/fake_links.ts";
 import { leftovers as iptables } from "../../../../lib/writers/iptables/leftovers.ts";
@@ -213,6 +215,20 @@ Deno.test("a set of our name and another type names no server as ours, and goes 
   const plan = await leftovers.removal.plan(kernel, signal);
   assert.deepEqual(plan.steps.map(({ kind, name }) => `${kind} ${name}`), ["set KUBE-CLUSTER-IP"]);
   assert.deepEqual((await leftovers.removal.apply(kernel, plan, signal)).remaining, []);
+});
+
+Deno.test("without IPVS there is nothing to clean, and it says so", async () => {
+  const kernel = new FakeKernel({
+    ipvs: new FakeIpvs({ isLoaded: false, isInstalled: false }),
+    ipset: new FakeIpset({ isLoaded: false, isInstalled: false }),
+  });
+  assert.deepEqual(await leftovers.find(kernel, signal), []);
+  assert.deepEqual(await leftovers.removal.plan(kernel, signal), {
+    steps: [],
+    kept: [],
+    remaining: [],
+    remarks: ["the module ip_vs is not loaded"],
+  });
 });
 
 Deno.test("a removal that is stopped says what it did not do", async () => {
