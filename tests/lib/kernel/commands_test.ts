@@ -53,14 +53,20 @@ Deno.test("SystemCommands kills what a program started too, also one that wants 
     const pid = (await Deno.readTextFile(`${folder}/pid-ready`)).trim();
     stop.abort();
     await assert.rejects(running, CommandError);
-    const state = (await Deno.readTextFile(`/proc/${pid}/stat`).catch(() =>
-      ") gone"
-    )).split(") ")[1];
-    assert.match(state, /^(Z|gone)/);
+    // A killed program of a busy machine may still have to get a processor to die on.
+    const deadline = performance.now() + 10_000;
+    while (!/^(Z|gone)/.test(await stateOf(pid))) {
+      assert.ok(performance.now() < deadline, await stateOf(pid));
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+async function stateOf(pid: string): Promise<string> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => ") gone");
+  return stat.split(") ")[1];
+}
 
 Deno.test("SystemCommands leaves a program alone that has ended before", async () => {
   const stop = new AbortController();
