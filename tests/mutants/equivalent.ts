@@ -105,6 +105,19 @@ export const equivalents: readonly Equivalent[] = [
       "`entry.record?.spec.sourceRanges.length ?? 0` -> `(entry.record?.spec.sourceRanges.length)`",
     reason: "undefined is not above 0 either",
   },
+  {
+    path: "lib/writers/ipvs/writer.ts",
+    code: "const hasMembers = (role: SetRole) => (sets.get(role)?.size ?? 0) > 0;",
+    change: "`(sets.get(role)?.size ?? 0) > 0` -> `(sets.get(role)?.size ?? 0 >= 0)`",
+    reason:
+      "every set is there before rules are written, and before that only names of chains are asked",
+  },
+  {
+    path: "lib/writers/ipvs/writer.ts",
+    code: "if (services.size % servicesPerTurn === 0) await turnOfTheEventLoop();",
+    change: "`services.size % servicesPerTurn === 0` -> `!(services.size % servicesPerTurn === 0)`",
+    reason: "others get their turn more often, and the result is the same",
+  },
 ];
 
 /** Whether the mutant is in the list. */

@@ -97,6 +97,19 @@ Deno.test("a signal ends the wait", async () => {
   assert.deepEqual(ports(), [80]);
 });
 
+Deno.test("of idle servers those without endpoints go first", async () => {
+  const { harness, kernel, start } = await rig();
+  const clusterIP = addresses.IPv4.clusterIP(9);
+  const nobody = servicePort({ name: "z-nobody", clusterIP, clusterEndpoints: [] });
+  await harness.full(snapshotOf("IPv4", [...served, nobody]));
+  const order: string[] = [];
+  kernel.ipvs.refuse(({ server }) => (order.push(server.address), 0));
+  await start();
+  assert.equal(order.length, 5);
+  assert.equal(order[0], clusterIP);
+  assert.deepEqual(kernel.ipvs.read(), []);
+});
+
 Deno.test("an address goes before its server", async () => {
   const { kernel, start } = await rig();
   const order: string[] = [];

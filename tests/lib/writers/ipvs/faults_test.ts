@@ -149,6 +149,7 @@ Deno.test("servers of others are left alone; one on our frontend is taken over a
   assert.deepEqual(messages(first), [
     'Took over the virtual server "-t 172.30.0.1:80", which somebody else had made',
   ]);
+  assert.deepEqual(first.notices.map(({ service }) => service), [web.key]);
   assert.ok(harness.servers().includes("-A -t 172.30.0.1:80 -s rr"));
   assert.deepEqual(messages(await harness.full(both)), []);
   await harness.full(snapshotOf("IPv4", []));

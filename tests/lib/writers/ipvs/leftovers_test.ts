@@ -1,5 +1,6 @@
 /** What ipvs mode left is found, and goes; what others made stays. */
 import assert from "node:assert/strict";
+import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { FakeSysctl } from "../../../../lib/kernel/fake_sysctl.ts";
 import { FakeIpset } from "../../../../lib/kernel/ipset/fake_ipset.ts";
@@ -83,6 +84,32 @@ Deno.test("what is left is found in each place, and nothing where nothing is", a
   );
 });
 
+Deno.test("the link is told of the families whose addresses it has, whatever other links have", async () => {
+  const eth0 = { index: 2, name: "eth0", kind: "veth", up: true };
+  const links = new FakeLinks({
+    links: [eth0],
+    addresses: ipFamilies.map((family) => fakeAddress(addresses[family].node(1))),
+  });
+  const harness = new Harness({ family: "IPv6", parts: { links } });
+  await harness.full(snapshotOf("IPv6", everyShape("IPv6")));
+  assert.deepEqual(
+    (await leftovers.find(harness.kernel, signal)).map(({ family, objects }) => [family, objects]),
+    [["IPv6", ["link kube-ipvs0", "set KUBE-6-LOOP-BACK"]]],
+  );
+});
+
+Deno.test("one chain alone is removed too", async () => {
+  const kernel = new FakeKernel();
+  kernel.rules.nft.edit("IPv4", [
+    { kind: "add-table", table: "nat" },
+    { kind: "add-chain", table: "nat", chain: "KUBE-LOAD-BALANCER" },
+  ]);
+  const plan = await leftovers.removal.plan(kernel, signal);
+  assert.equal(plan.steps.length, 1);
+  const report = await leftovers.removal.apply(kernel, plan, signal);
+  assert.deepEqual([report.removed, report.remaining], [plan.steps, []]);
+});
+
 Deno.test("no other mode says that it serves rightly beside what this one left", async () => {
   const [found] = await leftovers.find((await leftBehind()).kernel, signal);
   for (const mode of ["nftables", "iptables"] as const) {
@@ -101,6 +128,7 @@ Deno.test("frontends that lead to endpoints are told, but for node ports", async
   for (const each of ["172.30.0.11 80 TCP", "172.30.0.10 53 UDP", "172.30.0.19 80 SCTP"]) {
     assert.ok(texts.includes(each), each);
   }
+  await assert.rejects(async () => await leftovers.served?.(kernel, AbortSignal.abort()));
   assert.ok(!texts.some((text) => /^(172\.30\.0\.16|192\.)/.test(text)));
 });
 

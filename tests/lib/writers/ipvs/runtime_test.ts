@@ -139,7 +139,14 @@ Deno.test("it can work wherever iptables' rules can be written", async () => {
 Deno.test("everything is compared each sync period, and no sync counts as partial", async () => {
   const runtime = createRuntime(plain);
   const pace = await runtime.pace({ kernel: new FakeKernel(), syncPeriodMs: 45_000 });
-  assert.deepEqual([pace.fullSyncMs, pace.minSyncPeriodMs, pace.partialSyncs], [45_000, 0, false]);
+  assert.deepEqual(pace, {
+    minSyncPeriodMs: 0,
+    gathering: { quietMs: 1, mostMs: 10 },
+    fullSyncMs: 45_000,
+    partialSyncs: false,
+    driftCheckMs: 10_000,
+    maintainMs: 10_000,
+  });
 });
 
 Deno.test("a writer says once which engine has the rules", async () => {

@@ -77,6 +77,31 @@ Deno.test("a frontend comes up from the inside out and goes the other way round"
   ]);
 });
 
+Deno.test("a report counts what was sent to the kernel: sets, rules, servers, addresses", async () => {
+  const harness = new Harness();
+  await harness.full(snapshotOf("IPv4", []));
+  const { ipset, ipvs, links, rules } = harness.kernel;
+  const sent = { sets: 0, servers: 0, addresses: 0, rules: 0 };
+  const { commit: commitSets } = ipset;
+  ipset.commit = (changes) => (sent.sets += changes.length, commitSets.call(ipset, changes));
+  const { commit: commitServers } = ipvs;
+  ipvs.commit = (changes) => (sent.servers += changes.length, commitServers.call(ipvs, changes));
+  const { changeAddresses } = links;
+  links.changeAddresses = (changes) => (
+    sent.addresses += changes.length, changeAddresses.call(links, changes)
+  );
+  const { commit: commitRules } = rules.nft;
+  rules.nft.commit = (family, changes, options) => (
+    sent.rules += changes.length, commitRules.call(rules.nft, family, changes, options)
+  );
+  for (const services of [[other], []]) {
+    Object.assign(sent, { sets: 0, servers: 0, addresses: 0, rules: 0 });
+    const { written } = await harness.some(snapshotOf("IPv4", services), other);
+    assert.ok(Object.values(sent).every((count) => count > 0), JSON.stringify(sent));
+    assert.equal(written, Object.values(sent).reduce((sum, each) => sum + each, 0));
+  }
+});
+
 Deno.test("rules that name a set are there as long as it has members", async () => {
   const harness = new Harness();
   const rule =

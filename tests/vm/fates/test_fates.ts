@@ -1,0 +1,33 @@
+/** The table of fates as a guest runs it, in one set-up or in all: both families, by packets. */
+import assert from "node:assert/strict";
+import { ipFamilies } from "../../../lib/base/ip_family.ts";
+import { clusterManifests } from "../../scenarios/manifests.ts";
+import { nameOfMode, type RuleMode, setupsOf } from "../../scenarios/setups.ts";
+import { shopFates } from "../../scenarios/shop_fates.ts";
+import { shopServices } from "../../scenarios/shop_services.ts";
+import { describeWrong, runFates } from "../../kernel/rig/fates.ts";
+import { InProcessProgrammer } from "../../kernel/rig/programmers/in_process.ts";
+import { createShopCluster, deleteProxyTables } from "../../kernel/rig/shop_cluster.ts";
+
+const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
+
+/** Registers the test of a mode. What differs by kernel shows in one set-up already. */
+export function testFates(mode: RuleMode): void {
+  const all = setupsOf(mode);
+  Deno.test(`every packet of the table of fates meets its fate, ${nameOfMode(mode)}`, async (test) => {
+    await using cluster = await createShopCluster();
+    for (const setup of isFull ? all : all.slice(0, 1)) {
+      await using _proxy = await new InProcessProgrammer().start(cluster, {
+        manifests: clusterManifests(shopServices),
+        setup,
+      });
+      for (const family of ipFamilies) {
+        await test.step(`${family}, ${setup.name}`, async () => {
+          const options = { services: shopServices, rows: shopFates, setup, family };
+          assert.equal(describeWrong(await runFates(cluster, options)), "");
+        });
+      }
+      await deleteProxyTables(cluster, { mode });
+    }
+  });
+}
