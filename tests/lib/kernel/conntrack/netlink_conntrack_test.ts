@@ -3,72 +3,24 @@ import assert from "node:assert/strict";
 import type { Flow } from "../../../../lib/kernel/conntrack/conntrack.ts";
 import { NetlinkConntrack } from "../../../../lib/kernel/conntrack/netlink_conntrack.ts";
 import { Errno } from "../../../../lib/kernel/errno.ts";
-import { MessageFlag, MessageType } from "../../../../lib/kernel/netlink/messages.ts";
-import { replacingLibc } from "../../../fakes/recorded_kernel.ts";
+import { MessageFlag } from "../../../../lib/kernel/netlink/messages.ts";
+import { type Answer, answeringKernel, done, refusal } from "../../../fakes/answering_kernel.ts";
 import { type DialogueRecord, recordUrl, unpackTalk } from "../dialogues/dialogue.ts";
 
-/** A datagram, or the error number of a receive. */
-type Answer = Uint8Array | number;
-
-/** Answers each datagram that is sent; `sequences` are those of its messages. */
 async function withKernel<T>(
   answer: (sequences: readonly number[], attempt: number) => readonly Answer[],
   action: (conntrack: NetlinkConntrack) => Promise<T>,
 ): Promise<T> {
-  const errno = new Int32Array(1);
-  const queue: Answer[] = [];
-  let attempt = 0;
-  return await replacingLibc({
-    __errno_location: () => Deno.UnsafePointer.of(errno),
-    socket: () => 1_000_000,
-    bind: () => 0,
-    close: () => 0,
-    setsockopt: () => 0,
-    sendto: (_fd, bytes, length) => {
-      queue.push(...answer(sequencesOf(bytes as Uint8Array), attempt++));
-      return length as bigint;
-    },
-    recv: (_fd, buffer) => {
-      const next = queue.shift() ?? Errno.EAGAIN;
-      if (typeof next === "number") {
-        errno[0] = next;
-        return -1n;
-      }
-      (buffer as Uint8Array).set(next);
-      return BigInt(next.length);
-    },
-  }, () => action(new NetlinkConntrack()));
-}
-
-function sequencesOf(bytes: Uint8Array): number[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const sequences: number[] = [];
-  for (let at = 0; at < bytes.length; at += (view.getUint32(at, true) + 3) & ~3) {
-    sequences.push(view.getUint32(at + 8, true));
-  }
-  return sequences;
+  return await answeringKernel(
+    ({ attempt, sequences }) => answer(sequences, attempt),
+    () => action(new NetlinkConntrack()),
+  );
 }
 
 interface Header {
   readonly sequence: number;
   readonly flags?: number;
 }
-
-/** An answer with an error number, or the end of a dump: a header and the negative number. */
-function numbered(type: number, errno: number, { flags = 0, sequence }: Header): Uint8Array {
-  const bytes = new Uint8Array(36);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, bytes.length, true);
-  view.setUint16(4, type, true);
-  view.setUint16(6, flags, true);
-  view.setUint32(8, sequence, true);
-  view.setInt32(16, -errno, true);
-  return bytes;
-}
-
-const done = (sequence: number, errno = 0) => numbered(MessageType.done, errno, { sequence });
-const refusal = (sequence: number, errno: number) =>
-  numbered(MessageType.error, errno, { sequence });
 
 /** The kernel's own bytes of the entries, with another sequence and flags. */
 async function entries(): Promise<(header: Header) => Uint8Array> {
