@@ -13,7 +13,6 @@ export function offsetOfUnexpectedToken(text: string): number {
   const inList: boolean[] = [];
   let wanted: "value" | "value or end" | "other" = "value";
   for (let offset = 0; offset < text.length; offset = pattern.lastIndex) {
-    pattern.lastIndex = offset;
     const found = pattern.exec(text)?.[0];
     if (found === undefined) return offset;
     if (/^\s/.test(found)) continue;

@@ -66,13 +66,9 @@ export function inlineSection(target: Editable, section: string, source: Editabl
   if (mapping.items.length > 0) target.root.items.push(new Pair(key, mapping));
 }
 
-/** Sets the fields of one document at the top of another. */
+/** Adds the fields of one document behind those at the top of another: of equal ones the last counts. */
 export function overlay(target: Editable, source: Editable): void {
-  for (const entry of source.root.items.filter((entry) => !isHeader(entry))) {
-    const name = entry.key.value;
-    target.root.items = target.root.items.filter(({ key }) => key.value !== name);
-    target.root.items.push(entry);
-  }
+  target.root.items.push(...source.root.items.filter((entry) => !isHeader(entry)));
 }
 
 /** Takes fields out of the top of a document, for a document of their own. */
