@@ -1,24 +1,8 @@
 /** Every check by its table of cases, and that no check and no result is without one. */
 import assert from "node:assert/strict";
-import type { Check, Move } from "../../../lib/doctor/check.ts";
 import { checks } from "../../../lib/doctor/checks.ts";
-import { runChecks } from "../../../lib/doctor/run_checks.ts";
-import { FakeClock } from "../../fakes/fake_clock.ts";
 import { allCases } from "./cases.ts";
-import type { CheckCase } from "./check_cases.ts";
-import { FactsInMemory } from "./facts_in_memory.ts";
-
-const usual: Move = { from: "ipvs", fromGiven: false, to: "nftables", toProxy: "this" };
-
-async function runCase(check: Check, { facts, move }: CheckCase) {
-  const [result] = await runChecks([check], {
-    facts: new FactsInMemory(facts),
-    move: { ...usual, ...move },
-    clock: new FakeClock(),
-    signal: new AbortController().signal,
-  });
-  return result;
-}
+import { runCase } from "./run_case.ts";
 
 for (const { cases, id } of allCases) {
   Deno.test(`${id} by its cases`, async (t) => {

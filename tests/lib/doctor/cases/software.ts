@@ -292,6 +292,40 @@ const rules: readonly CheckCases[] = [
       "fail",
       ["/etc/cni/net.d/10.conflist: plugin bridge"],
     ],
+    [
+      "not there, and called by the plugins of which it is the default",
+      {
+        iptablesTool: absent,
+        cni: known([{
+          path: "/etc/cni/net.d/10.conflist",
+          plugins: [
+            { type: "portmap" },
+            { type: "firewall" },
+            { type: "firewall", backend: "iptables" },
+            { type: "ptp", ipMasq: true },
+          ],
+        }]),
+      },
+      "fail",
+      [],
+    ],
+    [
+      "not there, and all plugins do without",
+      {
+        iptablesTool: absent,
+        cni: known([{
+          path: "/etc/cni/net.d/10.conflist",
+          plugins: [
+            { type: "bridge" },
+            { type: "bridge", ipMasq: true, ipMasqBackend: "nftables" },
+            { type: "firewall", backend: "firewalld" },
+            { type: "macvlan", ipMasq: true },
+          ],
+        }]),
+      },
+      "pass",
+      [/nothing calls/],
+    ],
   ]),
 ];
 
