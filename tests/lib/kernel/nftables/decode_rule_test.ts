@@ -1,6 +1,5 @@
 /** Expressions that others write: what is not quite ours must not be taken for ours. */
 import assert from "node:assert/strict";
-import { MessageWriter } from "../../../../lib/kernel/netlink/writer.ts";
 import {
   BitwiseAttr,
   CmpAttr,
@@ -23,12 +22,7 @@ import {
   RangeAttr,
   RejectAttr,
 } from "../../../../lib/kernel/nf_tables/expression_wire.ts";
-import {
-  DataAttr,
-  ListAttr,
-  VerdictAttr,
-  VerdictCode,
-} from "../../../../lib/kernel/nf_tables/wire.ts";
+import { DataAttr, VerdictAttr, VerdictCode } from "../../../../lib/kernel/nf_tables/wire.ts";
 import { decodeExpressions } from "../../../../lib/kernel/nftables/decode_rule.ts";
 import {
   type AnonymousSet,
@@ -37,33 +31,7 @@ import {
   NatFlag,
   RejectType,
 } from "../../../../lib/kernel/nftables/expressions.ts";
-
-/** An attribute's value: a number is 32 bits in network order, a list of pairs is nested. */
-type Value = number | bigint | string | Uint8Array | readonly Attribute[];
-type Attribute = readonly [type: number, value: Value];
-
-function write(writer: MessageWriter, [type, value]: Attribute): void {
-  if (typeof value === "number") writer.u32be(type, value);
-  else if (typeof value === "bigint") writer.u64be(type, value);
-  else if (typeof value === "string") writer.string(type, value);
-  else if (value instanceof Uint8Array) writer.raw(type, value);
-  else {
-    const start = writer.beginNested(type);
-    for (const each of value) write(writer, each);
-    writer.endNested(start);
-  }
-}
-
-function listOf(...expressions: readonly Attribute[][]): Uint8Array {
-  const writer = new MessageWriter();
-  for (const expression of expressions) write(writer, [ListAttr.element, expression]);
-  return writer.bytes();
-}
-
-const named = (name: string, ...data: readonly Attribute[]): Attribute[] => [
-  [ExprAttr.name, name],
-  [ExprAttr.data, data],
-];
+import { type Attribute, expression, expressionList } from "../nf_tables/written_attributes.ts";
 
 const set: AnonymousSet = {
   keyField: "addr",
@@ -75,7 +43,8 @@ const set: AnonymousSet = {
 };
 
 function decoded(name: string, ...data: readonly Attribute[]): Expression | undefined {
-  return decodeExpressions(listOf(named(name, ...data)), new Map([["__set0", set]]))?.[0];
+  return decodeExpressions(expressionList(expression(name, ...data)), new Map([["__set0", set]]))
+    ?.[0];
 }
 
 const bytes = Uint8Array.of(10, 128, 0, 1);
@@ -254,13 +223,16 @@ for (const [why, name, data] of foreign) {
 
 Deno.test("decodeExpressions() reads all of a rule, or calls it foreign for one of them", () => {
   const none = new Map();
-  const masquerade = named("masq");
-  assert.deepEqual(decodeExpressions(listOf(), none), []);
-  const all = decodeExpressions(listOf(named("meta", [MetaAttr.key, 3]), masquerade), none);
+  const masquerade = expression("masq");
+  assert.deepEqual(decodeExpressions(expressionList(), none), []);
+  const all = decodeExpressions(
+    expressionList(expression("meta", [MetaAttr.key, 3]), masquerade),
+    none,
+  );
   assert.deepEqual(all?.map(({ kind }) => kind), ["meta", "masq"]);
-  assert.equal(decodeExpressions(listOf(masquerade, named("limit")), none), undefined);
-  assert.equal(decodeExpressions(listOf(masquerade, []), none), undefined);
+  assert.equal(decodeExpressions(expressionList(masquerade, expression("limit")), none), undefined);
+  assert.equal(decodeExpressions(expressionList(masquerade, []), none), undefined);
   // An expression without settings of its own.
-  const bare = decodeExpressions(listOf([[ExprAttr.name, "masq"]]), none);
+  const bare = decodeExpressions(expressionList([[ExprAttr.name, "masq"]]), none);
   assert.deepEqual(bare, [{ kind: "masq", flags: 0 }]);
 });
