@@ -20,8 +20,10 @@ async function calls(
   await replacingLibc({
     __errno_location: () => Deno.UnsafePointer.of(errno),
     close: (fd) => answer("close", String(fd), 0),
-    open: (path) => {
+    open: (path, flags) => {
       const name = new TextDecoder().decode(path as Uint8Array).replace("\0", "");
+      // O_RDONLY | O_CLOEXEC: a program that is started meanwhile must not keep the namespace.
+      assert.equal(flags, 0x80000);
       return answer("open", name, descriptor++);
     },
     setns: (fd) => answer("setns", String(fd), 0),

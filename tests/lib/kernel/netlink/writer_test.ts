@@ -75,6 +75,14 @@ Deno.test("MessageWriter refuses an attribute that outgrows its 16-bit length", 
   writer.begin(header, FAMILY);
   assert.throws(() => writer.raw(1, new Uint8Array(65_532)), /65536 bytes do not fit/);
   assert.throws(() => writer.string(1, "x".repeat(70_000)), /do not fit/);
+  const longest = new MessageWriter();
+  longest.begin(header, FAMILY);
+  longest.raw(1, new Uint8Array(65_531));
+  longest.string(2, "x".repeat(65_530));
+  longest.end();
+  const sizes = [...readAttributes(attributesOf(longest)).values()].map(({ length }) => length);
+  assert.deepEqual(sizes, [65_531, 65_531]);
+  assert.throws(() => longest.string(2, "x".repeat(65_531)), /65536 bytes do not fit/);
   const nested = writer.beginNested(1);
   for (let i = 0; i < 3; i++) writer.raw(1, new Uint8Array(30_000));
   assert.throws(() => writer.endNested(nested), /do not fit/);

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { systemClock } from "../../../../lib/base/clock.ts";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { FakeNftables } from "../../../../lib/kernel/nftables/fake.ts";
 import type { NftOperation } from "../../../../lib/kernel/nftables/operations.ts";
 import { commitInOrder } from "../../../../lib/kernel/nf_tables/commit_in_order.ts";
+import { FakeClock } from "../../../fakes/fake_clock.ts";
 import { refusedWith } from "./refused_with.ts";
 
 const table = { family: "ip", name: "kube-proxy" } as const;
@@ -81,4 +83,46 @@ Deno.test("commitInOrder() whose batches cannot be made has nothing under way wh
   const { chains, result } = await chainsAfter(batches(), { nftables });
   assert.match(String(result && "thrown" in result && result.thrown), /no more/);
   assert.deepEqual(chains, ["a"]);
+});
+
+/** How many batches were made before the event loop had its turn; each takes that long. */
+async function batchesBeforeTurn(milliseconds: number): Promise<number> {
+  const clock = new FakeClock();
+  let hadTurn = false;
+  let before = 0;
+  setImmediate(() => hadTurn = true);
+  function* batches(): Generator<number> {
+    for (let batch = 0; batch < 50; batch++) {
+      if (!hadTurn) before++;
+      clock.pass(milliseconds);
+      yield batch;
+    }
+  }
+  await commitInOrder(batches(), {
+    commit: () => Promise.resolve(),
+    clock,
+    signal: new AbortController().signal,
+  });
+  return before;
+}
+
+Deno.test("commitInOrder() lets others work after ten milliseconds, and not before", async () => {
+  assert.equal(await batchesBeforeTurn(0), 50);
+  assert.equal(await batchesBeforeTurn(10), 1);
+  assert.equal(await batchesBeforeTurn(4), 3);
+});
+
+Deno.test("commitInOrder() has three batches under way at most", async () => {
+  let underWay = 0;
+  let most = 0;
+  await commitInOrder(Array(20).keys(), {
+    commit: async () => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      underWay--;
+    },
+    clock: new FakeClock(),
+    signal: new AbortController().signal,
+  });
+  assert.equal(most, 3);
 });

@@ -51,3 +51,30 @@ Deno.test("ElementCursor forgets an element with the next one", () => {
   cursor.seek(0);
   assert.deepEqual([...cursor.view(cursor.key)], [172, 30, 0, 1]);
 });
+
+Deno.test("ElementCursor takes an attribute of a later kernel for none that it knows", () => {
+  const writer = new MessageWriter();
+  const element = writer.beginNested(1);
+  const key = writer.beginNested(1);
+  writer.raw(1, Uint8Array.of(172, 30, 0, 1));
+  writer.endNested(key);
+  // Its lower byte is that of the key.
+  const later = writer.beginNested(0x101);
+  writer.raw(1, Uint8Array.of(9, 9, 9, 9));
+  writer.endNested(later);
+  writer.endNested(element);
+  const cursor = new ElementCursor(writer.bytes());
+  assert.equal(cursor.next(), true);
+  assert.deepEqual([...cursor.view(cursor.key)], [172, 30, 0, 1]);
+});
+
+Deno.test("ElementCursor refuses an attribute that is longer than what holds it", () => {
+  const whole = listOf(1);
+  for (const [at, length] of [[0, whole.length + 1], [4, 99], [0, 3]]) {
+    const broken = whole.slice();
+    new DataView(broken.buffer).setUint16(at, length, true);
+    assert.throws(() => new ElementCursor(broken).next(), RangeError);
+  }
+  // Less than a header is the end.
+  assert.equal(new ElementCursor(whole.subarray(0, 3)).next(), false);
+});
