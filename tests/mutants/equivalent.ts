@@ -13,6 +13,12 @@ interface Equivalent {
 /** For tests: an entry that stands for no mutant any more goes. */
 export const equivalents: readonly Equivalent[] = [
   {
+    path: "lib/kernel/self.ts",
+    code: "const PAGE_BYTES_FALLBACK = 4096;",
+    change: "`4096` -> `8192`",
+    reason: "a process that asks for itself has memory, and so the line VmRSS in its status",
+  },
+  {
     path: "lib/kernel/netlink/socket.ts",
     code: "await libc.pollLater(request, 1n, timeoutMs);",
     change: "`1n` -> `2n`",

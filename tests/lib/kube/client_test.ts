@@ -4,9 +4,10 @@ import { MetricsRegistry } from "../../../lib/base/metrics.ts";
 import { FakeCommands } from "../../../lib/kernel/fake_commands.ts";
 import { registerClientMetrics } from "../../../lib/kube/client_metrics.ts";
 import { connect } from "../../../lib/kube/connect.ts";
-import { namespaces, serviceCIDRs } from "../../../lib/kube/resource.ts";
+import { namespaces, serviceCIDRs, services } from "../../../lib/kube/resource.ts";
 import { FakeApiserver, refusal } from "../../fakes/apiserver.ts";
 import { createTestClient } from "../../fakes/kube_client.ts";
+import { bytesOf, recordedResource } from "../../peers/recorded_protobuf.ts";
 
 Deno.test("KubeClient.list() puts the pages of a server without a cache together", async () => {
   await using server = await FakeApiserver.start();
@@ -147,6 +148,54 @@ for (const [name, options, expected] of accepted) {
     transport[Symbol.dispose]();
   });
 }
+
+Deno.test("KubeClient says of which type a body is, and nothing of one where there is none", async () => {
+  await using server = await FakeApiserver.start();
+  const { client, transport } = createTestClient({
+    url: server.url,
+    caCertificate: server.authority.certificate,
+  });
+  server.override = () => Response.json({ said: "yes" });
+  const ask = { path: "/api/v1/namespaces/a", signal: AbortSignal.timeout(10_000) };
+  const patch = "application/merge-patch+json";
+  await client.json({ ...ask, method: "GET" });
+  await client.json({ ...ask, method: "POST", body: { a: 1 } });
+  const answer = await client.json({ ...ask, method: "PATCH", body: {}, contentType: patch });
+  assert.deepEqual(answer, { said: "yes" });
+  assert.deepEqual(
+    server.requests.map(({ body, headers }) => [headers.get("content-type"), body]),
+    [[null, ""], ["application/json", '{"a":1}'], [patch, "{}"]],
+  );
+  transport[Symbol.dispose]();
+});
+
+Deno.test("KubeClient reads what a server sends, in its encoding", async () => {
+  await using server = await FakeApiserver.start();
+  const { client, transport } = createTestClient({
+    url: server.url,
+    caCertificate: server.authority.certificate,
+  });
+  const signal = AbortSignal.timeout(10_000);
+  const { list } = recordedResource("services");
+  const items: unknown[] = [];
+  for (const encoding of ["protobuf", "json"] as const) {
+    server.override = () =>
+      new Response(bytesOf(encoding, list[encoding]).slice(), {
+        headers: { "content-type": encoding === "protobuf" ? protobuf : "application/json" },
+      });
+    items.push((await client.list(services, { resourceVersion: "0", signal })).objects);
+  }
+  const [fromProtobuf, fromJson] = items;
+  assert.ok(Array.isArray(fromProtobuf) && fromProtobuf.length > 0);
+  assert.deepEqual(fromProtobuf, fromJson);
+  server.override = () => new Response("<html>", { headers: { "content-type": "text/html" } });
+  const page = client.list(services, { resourceVersion: "0", signal });
+  await assert.rejects(
+    page,
+    /the answer is "text\/html", which no apiserver sends; look for a proxy/,
+  );
+  transport[Symbol.dispose]();
+});
 
 Deno.test("connect() needs no metrics", async () => {
   await using server = await FakeApiserver.start();

@@ -27,6 +27,13 @@ for (const text of ["", "a", "node-1", "x".repeat(500), "größer ✓", "ü".rep
 Deno.test("Reader refuses a value of another wire type", () => {
   assert.throws(() => only(1).text(), MalformedMessageError);
   assert.throws(() => only("text").int32(), MalformedMessageError);
+  // The first byte of the text alone would be a fine number.
+  for (const read of ["int32", "int64", "bool"] as const) {
+    assert.throws(() => only("")[read](), /wire type 2 where 0 belongs/, read);
+  }
+  for (const read of ["enter", "bytes", "text", "sharedText"] as const) {
+    assert.throws(() => only(0)[read](), /wire type 0 where 2 belongs/, read);
+  }
 });
 
 Deno.test("Reader refuses numbers that never end", () => {
