@@ -14,6 +14,8 @@ const everyMs = 60_000;
 const quietMs = 2_000;
 /** Times the heap after the last collection: less garbage is left to the engine's own rhythm. */
 const worthCollecting = 1.25;
+/** Where of the endpoints of then only this part is left, the heap is mostly garbage however small it is. */
+const muchWent = 0.8;
 
 /** What memory is returned by, and when. */
 export interface ReturnMemoryOptions {
@@ -21,14 +23,16 @@ export interface ReturnMemoryOptions {
   readonly clock: Clock;
   /** How many changes were heard of so far. */
   readonly changes: () => number;
+  /** How many endpoints are known. */
+  readonly endpoints: () => number;
 }
 
 /** Until the signal. */
 export async function returnMemory(
-  { changes, clock, self }: ReturnMemoryOptions,
+  { changes, clock, endpoints, self }: ReturnMemoryOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  let heapBytes = 0;
+  let after = { heapBytes: 0, endpoints: 0 };
   for (let pauseMs = settledMs; !signal.aborted; pauseMs = everyMs) {
     const before = changes();
     await clock.sleep(pauseMs - quietMs, signal);
@@ -36,9 +40,11 @@ export async function returnMemory(
     await clock.sleep(quietMs, signal);
     if (signal.aborted) return;
     // After a start or an hour's changes alike: what is worth it, when nothing goes on.
-    if (changes() === heard && self.heapBytes() > heapBytes * worthCollecting) {
+    const isWorthIt = self.heapBytes() > after.heapBytes * worthCollecting ||
+      endpoints() < after.endpoints * muchWent;
+    if (changes() === heard && isWorthIt) {
       self.collectGarbage();
-      heapBytes = self.heapBytes();
+      after = { heapBytes: self.heapBytes(), endpoints: endpoints() };
     }
     // With nothing heard there is nothing new to give back.
     if (heard !== before || pauseMs === settledMs) self.returnFreeMemory();

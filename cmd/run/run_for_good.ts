@@ -22,6 +22,14 @@ function changesOf({ families, state }: Proxy): number {
   );
 }
 
+/** How many endpoints the rules of all families lead to, as of their last syncs. */
+function endpointsOf({ families, state }: Proxy): number {
+  return families.reduce(
+    (sum, family) => sum + (state.families.get(family)?.counts.endpoints ?? 0),
+    0,
+  );
+}
+
 /** Keeps everything programmed until the lifetime ends. */
 export async function runForGood(proxy: Proxy): Promise<void> {
   const { clock, context, lifetime, metrics, nodeName, options, events, runtime, state, kernel } =
@@ -57,8 +65,10 @@ export async function runForGood(proxy: Proxy): Promise<void> {
   });
   lifetime.start((signal) => leftovers.follow(signal));
   lifetime.start((signal) => kernel.untilLost(signal));
-  const changes = () => changesOf(proxy);
-  lifetime.start((signal) => returnMemory({ self: kernel.self, clock, changes }, signal));
+  const [changes, endpoints] = [() => changesOf(proxy), () => endpointsOf(proxy)];
+  lifetime.start((signal) =>
+    returnMemory({ self: kernel.self, clock, changes, endpoints }, signal)
+  );
   lifetime.start((signal) =>
     followAddresses(
       {

@@ -169,16 +169,17 @@ export class FamilyState {
   take(): Taken {
     this.#serviceTracker.settleClaims();
     this.#sliceTracker.settle();
-    for (const entry of this.#entries.takeDirty()) this.#rebuild(entry);
+    this.#rebuildDirty();
+    const { waiting } = this.#entries;
     const { services, settings, healthChecks, conntrackCleanup, triggerTimesMs } = this.#pending
-      .take();
+      .take(waiting);
     return {
       snapshot: { family: this.family, settings: this.#settings, services: this.#services },
       changes: { kind: "some", services, settings },
       healthChecks: new Map([...healthChecks].map((key) => [key, this.#healthChecks.get(key)])),
       conntrackCleanup,
       triggerTimesMs,
-      hasMore: this.#entries.hasDirty,
+      hasMore: waiting.size > 0,
     };
   }
 
@@ -222,9 +223,20 @@ export class FamilyState {
     for (const entry of entries) this.#entries.markDirty(entry);
   }
 
-  #rebuild(entry: ServiceEntry): void {
+  #rebuildDirty(): void {
+    const { giants, whole } = this.#entries.takeDirty();
+    for (const entry of whole) {
+      this.#rebuild(entry, () => entry.rebuild(this.#claims, this.#node));
+    }
+    for (const { entry, most } of giants) {
+      this.#rebuild(entry, () => entry.rebuildPart(most, this.#claims, this.#node));
+      if (entry.isStale) this.#entries.goOnWith(entry);
+    }
+  }
+
+  #rebuild(entry: ServiceEntry, rebuild: () => void): void {
     const before = entry.built;
-    entry.rebuild(this.#claims, this.#node);
+    rebuild();
     const after = new Set(entry.built.map(({ key }) => key));
     for (const port of before) if (!after.has(port.key)) this.#setPort(port.key, undefined);
     for (const port of entry.built) this.#setPort(port.key, port);

@@ -52,21 +52,24 @@ export class PendingChanges {
     this.#triggerTimesMs.delete(cause);
   }
 
-  take(): TakenChanges {
+  /** The times of causes that come `later`, and the end of flows that they bring about, stay for a later take. */
+  take(later: ReadonlySet<object> = new Set()): TakenChanges {
     this.restore();
+    const all = [...this.#triggerTimesMs];
+    const times = new Map(all.filter(([cause]) => !later.has(cause)));
     const taken = {
       services: this.#services,
       settings: this.#settings,
       healthChecks: this.#healthChecks,
       conntrackCleanup: this.#conntrackCleanup,
-      triggerTimesMs: [...this.#triggerTimesMs.values()].flat(),
-      times: this.#triggerTimesMs,
+      triggerTimesMs: [...times.values()].flat(),
+      times,
     };
     this.#services = new Set();
     this.#settings = false;
     this.#healthChecks = new Set();
-    this.#conntrackCleanup = false;
-    this.#triggerTimesMs = new Map();
+    this.#conntrackCleanup &&= later.size > 0;
+    this.#triggerTimesMs = new Map(all.filter(([cause]) => later.has(cause)));
     this.#taken = taken;
     return taken;
   }

@@ -1,10 +1,17 @@
 import { NamespacedMap } from "./namespaced_map.ts";
 import { ServiceEntry } from "./service_entry.ts";
 
-/** So many endpoints, counted for each port, are rebuilt in some tens of milliseconds. */
+/** So many endpoints, counted for each port, are rebuilt in some ten milliseconds. */
 const endpointsAtOnce = 100_000;
 /** An entry with more is called a giant: it waits for the others. */
 const endpointsOfGiant = 10_000;
+
+/** What has to be looked at again now. */
+export interface DirtyEntries {
+  readonly whole: readonly ServiceEntry[];
+  /** Giants, of which so many endpoints are weighed at most. */
+  readonly giants: readonly { readonly entry: ServiceEntry; readonly most: number }[];
+}
 
 /** All entries of a family, and which of them have to be looked at again. */
 export class ServiceEntries {
@@ -42,35 +49,43 @@ export class ServiceEntries {
 
   /** Nothing changed but the entry's own endpoints: those of a giant may wait for others. */
   markEndpointsDirty(entry: ServiceEntry): void {
+    entry.endpointsChanged();
     this.#waiting.add(entry);
   }
 
   /**
    * Those marked since the last call; of large ones whose endpoints changed, and nothing else, as many
-   * as are looked at soon, and none where others would wait for it twice in a row. The rest comes
-   * with the next call.
+   * as are looked at soon, or a part of one, and none where others would wait for it twice in a row. The
+   * rest comes with the next call.
    */
-  takeDirty(): readonly ServiceEntry[] {
-    const dirty = [...this.#dirty];
+  takeDirty(): DirtyEntries {
+    const whole = [...this.#dirty];
     const waiting = [...this.#waiting.difference(this.#dirty)];
     this.#dirty.clear();
     this.#waiting.clear();
     const giants = waiting.filter((entry) => entry.size > endpointsOfGiant);
-    for (const entry of waiting) if (entry.size <= endpointsOfGiant) dirty.push(entry);
-    const hasTurn = dirty.length === 0 || !this.#tookGiant;
+    for (const entry of waiting) if (entry.size <= endpointsOfGiant) whole.push(entry);
+    const hasTurn = whole.length === 0 || !this.#tookGiant;
     this.#tookGiant = hasTurn && giants.length > 0;
-    let size = 0;
+    const taken: DirtyEntries["giants"][number][] = [];
+    let most = endpointsAtOnce;
     // In the order in which they came: none starves.
-    for (const giant of giants) {
-      if (hasTurn && (size === 0 || size + giant.size <= endpointsAtOnce)) dirty.push(giant);
-      else this.#waiting.add(giant);
-      size += giant.size;
+    for (const entry of giants) {
+      const isTaken = hasTurn && (taken.length === 0 || entry.size <= most);
+      if (isTaken) taken.push({ entry, most });
+      else this.#waiting.add(entry);
+      most -= entry.size;
     }
-    return dirty;
+    return { whole, giants: taken };
   }
 
-  /** Some were left for the next `takeDirty`. */
-  get hasDirty(): boolean {
-    return this.#waiting.size > 0;
+  /** Not all of this giant was looked at: the rest waits behind the others. */
+  goOnWith(entry: ServiceEntry): void {
+    this.#waiting.add(entry);
+  }
+
+  /** Those left for the next `takeDirty`. */
+  get waiting(): ReadonlySet<ServiceEntry> {
+    return this.#waiting;
   }
 }

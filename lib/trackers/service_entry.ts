@@ -15,6 +15,9 @@ export class ServiceEntry {
   /** What the last rebuild gave, in the record's order. */
   built: readonly ServicePort[] = [];
   #slices: EndpointSlice[] = [];
+  /** So many ports were not yet looked at since the slices changed, from `#next` on and round. */
+  #stale = 0;
+  #next = 0;
 
   constructor(namespace: string, name: string) {
     this.namespace = namespace;
@@ -54,30 +57,73 @@ export class ServiceEntry {
     this.#slices = this.#slices.filter((slice) => slice.name !== name);
   }
 
+  /** The slices changed: every port has to be looked at. */
+  endpointsChanged(): void {
+    this.#stale = Infinity;
+  }
+
+  /** Not all ports were looked at since the slices changed. */
+  get isStale(): boolean {
+    return this.#stale > 0;
+  }
+
   /** Decides all service ports anew. One that ends up equal stays the same object. */
   rebuild(claims: Claims, node: NodeContext): void {
     const { record } = this;
+    this.#stale = 0;
     if (!record) {
       this.built = [];
       return;
     }
     const before = new Map(this.built.map((port) => [port.key, port]));
-    this.built = record.ports.map((port) => {
-      const old = before.get(port.key);
-      const candidates = collectCandidates(this.#slices, {
-        portName: port.portName,
-        protocol: port.protocol,
-        nodeName: node.name,
-        ...(old && { known: old.reachableEndpoints }),
-      });
-      const after = buildServicePort({
-        service: record.spec,
-        port,
-        owned: claims.ownedBy(record.spec, port),
-        candidates,
-        node,
-      });
-      return old && deepEqual(old, after) ? old : after;
+    this.built = record.ports.map((port) =>
+      this.#build(record, port, { old: before.get(port.key), claims, node })
+    );
+  }
+
+  /**
+   * The same for the endpoints of some ports: so many that about `most` endpoints are weighed. Each call
+   * goes on where the last one ended, so that slices which change all the time starve no port. Every
+   * service port has to be built already, and nothing but slices may have changed since.
+   */
+  rebuildPart(most: number, claims: Claims, node: NodeContext): void {
+    const { record } = this;
+    const count = record?.ports.length ?? 0;
+    const part = Math.max(1, Math.floor(most * count / Math.max(1, this.size)));
+    if (!record || part >= count || this.built.length !== count) return this.rebuild(claims, node);
+    const built = [...this.built];
+    const end = this.#next + part;
+    for (let i = this.#next; i < end; i++) {
+      const at = i % count;
+      built[at] = this.#build(record, record.ports[at], { old: built[at], claims, node });
+    }
+    this.built = built;
+    this.#next = end % count;
+    this.#stale = Math.max(0, Math.min(this.#stale, count) - part);
+  }
+
+  #build(
+    record: ServiceRecord,
+    port: ServiceRecord["ports"][number],
+    { claims, node, old }: {
+      readonly claims: Claims;
+      readonly node: NodeContext;
+      readonly old: ServicePort | undefined;
+    },
+  ): ServicePort {
+    const candidates = collectCandidates(this.#slices, {
+      portName: port.portName,
+      protocol: port.protocol,
+      nodeName: node.name,
+      ...(old && { known: old.reachableEndpoints }),
     });
+    const after = buildServicePort({
+      service: record.spec,
+      port,
+      owned: claims.ownedBy(record.spec, port),
+      candidates,
+      node,
+    });
+    return old && deepEqual(old, after) ? old : after;
   }
 }

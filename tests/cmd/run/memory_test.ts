@@ -8,12 +8,16 @@ interface Rig {
   readonly clock: FakeClock;
   /** How many changes were heard of. */
   changes: number;
+  /** How many endpoints are known. */
+  endpoints: number;
 }
 
 async function withUpkeep(body: (rig: Rig) => Promise<void>): Promise<void> {
-  const rig: Rig = { self: new FakeSelf(), clock: new FakeClock(), changes: 0 };
+  const rig: Rig = { self: new FakeSelf(), clock: new FakeClock(), changes: 0, endpoints: 100 };
   const end = new AbortController();
-  const done = returnMemory({ ...rig, changes: () => rig.changes }, end.signal);
+  const { self, clock } = rig;
+  const [changes, endpoints] = [() => rig.changes, () => rig.endpoints];
+  const done = returnMemory({ self, clock, changes, endpoints }, end.signal);
   try {
     await body(rig);
   } finally {
@@ -55,6 +59,19 @@ Deno.test("returnMemory() collects again when much garbage has come", () =>
     await rig.clock.advance(60_000);
     assert.equal(rig.self.garbageCollected, 1);
     rig.self.heap *= 1.2;
+    await rig.clock.advance(60_000);
+    assert.equal(rig.self.garbageCollected, 2);
+  }));
+
+Deno.test("returnMemory() collects again when many endpoints went, however small the heap", () =>
+  withUpkeep(async (rig) => {
+    await rig.clock.advance(10_000);
+    rig.endpoints = 80;
+    await rig.clock.advance(60_000);
+    assert.equal(rig.self.garbageCollected, 1);
+    rig.endpoints = 79;
+    await rig.clock.advance(60_000);
+    assert.equal(rig.self.garbageCollected, 2);
     await rig.clock.advance(60_000);
     assert.equal(rig.self.garbageCollected, 2);
   }));

@@ -417,6 +417,43 @@ Deno.test("FamilyState looks at small Services first, and at giants one by one i
   assert.deepEqual(looked(), [[], false]);
 });
 
+Deno.test("FamilyState looks at a giant's ports some at a time, round and round", () => {
+  const fixture = new Fixture();
+  const ports = Array.from({ length: 250 }, (_, i) => ({
+    name: `p${i}`,
+    protocol: "UDP" as const,
+    port: 1000 + i,
+    nodePort: 0,
+  }));
+  fixture.put(service({ ports }));
+  fixture.sync();
+  const others = Array.from({ length: 999 }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`));
+  const change = (last: number) =>
+    fixture.putSlice(slice({ ports, endpoints: [...others, endpoint(`10.9.9.${last}`)] }));
+  const looked = () => {
+    const { changes: { services }, conntrackCleanup, hasMore } = fixture.state.take();
+    fixture.state.commit();
+    const numbers = new Set([...services].map((key) => Number(key.match(/p(\d+)/)?.[1])));
+    const isEdge = (i: number) => numbers.has(i) && !(numbers.has(i - 1) && numbers.has(i + 1));
+    return { edges: ports.map((_, i) => i).filter(isEdge), conntrackCleanup, hasMore };
+  };
+  const step = { conntrackCleanup: true, hasMore: true };
+  change(1);
+  assert.deepEqual(looked(), { ...step, edges: [0, 99] });
+  assert.deepEqual(looked(), { ...step, edges: [100, 199] });
+  change(2);
+  assert.deepEqual(looked(), { ...step, edges: [0, 49, 200, 249] });
+  assert.deepEqual(looked(), { ...step, edges: [50, 149] });
+  assert.deepEqual(looked(), { ...step, edges: [150, 199], hasMore: false });
+  change(3);
+  looked();
+  fixture.put(service({ ports, externalIPs: ["192.0.2.1"] }));
+  assert.deepEqual(looked(), { ...step, edges: [0, 249], hasMore: false });
+  for (const { key } of [...fixture.state.take().snapshot.services.values()]) {
+    assert.equal(fixture.endpoints(key).at(-1), "10.9.9.3", key);
+  }
+});
+
 Deno.test("FamilyState looks at a giant at once when its Service changed", () => {
   const fixture = new Fixture();
   const endpoints = Array.from({ length: 20_000 }, (_, i) => endpoint(`10.${i >> 8}.0.${i & 255}`));

@@ -108,3 +108,19 @@ Deno.test("PendingChanges drops the trigger times of one cause alone", () => {
   pending.dropTriggerTimes(cause);
   assert.deepEqual(summary(pending).triggerTimesMs, [5]);
 });
+
+Deno.test("PendingChanges keeps the times of causes that come later, and cuts flows with them again", () => {
+  const pending = filled();
+  const later = {};
+  pending.addTriggerTime(later, 2);
+  assert.deepEqual(pending.take(new Set([later])).triggerTimesMs, [1]);
+  pending.commit();
+  assert.deepEqual(summary(pending), { ...nothing, conntrackCleanup: true, triggerTimesMs: [2] });
+});
+
+Deno.test("PendingChanges cuts no flows later that nobody asked for", () => {
+  const pending = new PendingChanges();
+  pending.take(new Set([cause]));
+  pending.commit();
+  assert.deepEqual(summary(pending), nothing);
+});
