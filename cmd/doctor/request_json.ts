@@ -19,15 +19,17 @@ export interface RequestJsonOptions {
   readonly clock: Clock;
   /** Why nobody is to be asked; undefined where somebody is. */
   readonly withoutCluster: string | undefined;
+  /** An apiserver that does not answer for so long is none; 8 s when absent. */
+  readonly patienceMs?: number;
   /** When it aborts, connections are closed. */
   readonly signal: AbortSignal;
 }
 
-/** An apiserver that does not answer for so long is none. */
-const patienceMs = 8_000;
+const usualPatienceMs = 8_000;
 
 /** Connects at the first question. One that failed to connect is not tried again. */
 export function requestJson(options: RequestJsonOptions): RequestJson {
+  const { patienceMs = usualPatienceMs } = options;
   let client: Promise<KubeClient> | undefined;
   let broken: string | undefined;
   return async ({ body, method, path }, signal): Promise<Fact<unknown>> => {

@@ -1,10 +1,29 @@
 import { check } from "../check.ts";
 import { few, fine, problem } from "../judging/findings.ts";
 
-const renamed = [
-  "kubeproxy_sync_proxy_rules_iptables_restore_failures_total",
-  "kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total",
-];
+const failures = "kubeproxy_sync_proxy_rules_nftables_sync_failures_total";
+const nobody = "nothing in nftables mode";
+
+/** What each of upstream's metrics with iptables in its name becomes. */
+const successors: ReadonlyMap<string, string> = new Map([
+  ["kubeproxy_sync_proxy_rules_iptables_restore_failures_total", failures],
+  ["kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total", failures],
+  ["kubeproxy_sync_proxy_rules_iptables_total", nobody],
+  ["kubeproxy_sync_proxy_rules_iptables_last", nobody],
+  [
+    "kubeproxy_iptables_ct_state_invalid_dropped_packets_total",
+    "nothing in nftables mode, which drops none of them",
+  ],
+  [
+    "kubeproxy_iptables_localhost_nodeports_accepted_packets_total",
+    "kubeproxy_nftables_localhost_nodeport_listeners, behind its feature gate",
+  ],
+]);
+
+function successorOf(metric: string): string {
+  const isIpvs = metric.startsWith("node_ipvs_");
+  return successors.get(metric) ?? (isIpvs ? "nothing: IPVS carries no Service any more" : nobody);
+}
 
 /** Alerts and dashboards that will see nothing any more. */
 export const dashboards = check({
@@ -26,10 +45,9 @@ export const dashboards = check({
     return [problem("warn", "alerts and dashboards", {
       evidence: few(metricUsers.map(({ metrics, where }) => `${where}: ${metrics.join(", ")}`)),
       advice: [
-        ...renamed.filter((name) => names.has(name)).map((name) =>
-          `${name}: ${name.replace("_iptables_", "_nftables_").replace("_restore", "_sync")}`
-        ),
-        "Other such metrics have no like: kubeproxy_sync_proxy_rules_* of any mode tell of syncs.",
+        ...[...names].sort().map((name) => `Instead of ${name}: ${successorOf(name)}`),
+        "Metrics that every mode has: kubeproxy_sync_proxy_rules_duration_seconds and " +
+        "kubeproxy_sync_proxy_rules_last_timestamp_seconds.",
       ],
     })];
   },

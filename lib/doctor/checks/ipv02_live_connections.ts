@@ -20,6 +20,9 @@ export const liveConnections = check({
       evidence: [
         counted(count, "established connection"),
         ...few(live.map((each) => `${describeServer(each)}: ${each.established}`)),
+        `The one that was silent for longest is forgotten in ${
+          Math.min(...live.map(({ soonestExpirySeconds }) => soonestExpirySeconds))
+        } s, unless it speaks; IPVS does not tell how old they are`,
       ],
       advice: [
         "Start nftables mode beside ipvs, and then let them end:",

@@ -1,5 +1,5 @@
 import { check } from "../check.ts";
-import { fine, problem } from "../judging/findings.ts";
+import { fine, problem, untold } from "../judging/findings.ts";
 
 /** Whether the host's `nft` survives the rules that are there. */
 export const nftForeignRules = check({
@@ -30,6 +30,8 @@ export const nftForeignRules = check({
           evidence: [`It died of ${listing.signal} while it listed the rules`],
           advice: ["Upgrade nftables on the host: newer rules kill older versions."],
         })];
+      case "forbidden":
+        return [untold(subject, `It cannot list the rules: ${listing.words}`)];
       case "refused":
         return [problem("warn", subject, {
           evidence: [`It cannot list the rules: ${listing.words}`],

@@ -1,5 +1,5 @@
 import { check } from "../check.ts";
-import { few, fine, problem } from "../judging/findings.ts";
+import { counted, few, fine, problem } from "../judging/findings.ts";
 import { nodePortsOf, primaryAddresses, withoutIpvs } from "../judging/frontends.ts";
 
 /** On which addresses of the node a NodePort answers. */
@@ -31,7 +31,7 @@ export const nodePortAddresses = check({
     if (others.length === 0) return [fine(subject, `The node has ${primary.join(", ")} alone`)];
     return [problem("warn", subject, {
       evidence: [
-        `${ports.length} NodePorts will answer on ${primary.join(", ")} alone`,
+        `${counted(ports.length, "NodePort")} will answer on ${primary.join(", ")} alone`,
         ...few(others.map(({ ip, linkName }) => `They stop answering on ${ip} (${linkName})`)),
       ],
       advice: [

@@ -10,7 +10,7 @@ import { ofNodeNetwork } from "./rights.ts";
 /** Reads interfaces. */
 export function networkReader(
   { hostRoot, links }: {
-    readonly links: Pick<Links, "links" | "addresses" | "routes">;
+    readonly links: Pick<Links, "links" | "addresses" | "routes" | "routingRules">;
     readonly hostRoot: string;
   },
 ): FactReader<NodeNetwork> {
@@ -20,6 +20,7 @@ export function networkReader(
         links: links.links(),
         addresses: links.addresses(),
         routes: links.routes(),
+        routingRules: links.routingRules(),
       })),
   };
 }

@@ -3,7 +3,7 @@ import type { FirewallTable } from "../../kernel/firewall/firewall.ts";
 import type { IpvsState } from "../../kernel/inspection/ipvs_text.ts";
 import type { ModuleInventory } from "../../kernel/inspection/module_inventory.ts";
 import type { OpenSocket } from "../../kernel/inspection/open_sockets.ts";
-import type { InterfaceAddress, Link, Route } from "../../kernel/links/links.ts";
+import type { InterfaceAddress, Link, Route, RoutingRule } from "../../kernel/links/links.ts";
 
 /** The kernel's version. */
 export interface KernelVersion {
@@ -40,7 +40,9 @@ export interface NftTool {
   readonly listing:
     | { readonly kind: "fine" }
     | { readonly kind: "crashed"; readonly signal: string }
-    | { readonly kind: "refused"; readonly words: string };
+    | { readonly kind: "refused"; readonly words: string }
+    /** Whoever runs this may not see them. */
+    | { readonly kind: "forbidden"; readonly words: string };
   readonly json: "yes" | "no" | "untold";
 }
 
@@ -55,6 +57,7 @@ export interface NodeNetwork {
   readonly links: readonly Link[];
   readonly addresses: readonly InterfaceAddress[];
   readonly routes: readonly Route[];
+  readonly routingRules: readonly RoutingRule[];
 }
 
 /** A set of ipset. */

@@ -46,7 +46,8 @@ async function listing(
     const ended = await host.run([path, "list", what], signal);
     if (ended.killedBy !== undefined) return { kind: "crashed", signal: ended.killedBy };
     if (ended.exitCode !== 0) {
-      return { kind: "refused", words: ended.text.trim().split("\n").at(-1) ?? "" };
+      const words = ended.text.trim().split("\n").at(-1) ?? "";
+      return { kind: /Operation not permitted/i.test(words) ? "forbidden" : "refused", words };
     }
   }
   return { kind: "fine" };

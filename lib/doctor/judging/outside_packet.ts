@@ -27,11 +27,14 @@ const PACKET_HOST = 0;
 /** Bits of `ct status` that a new connection cannot have: expected, answered, assured, confirmed, translated. */
 const STATUS_BITS = 0x3f;
 
-/** The packet as the kernel's expressions load it. */
+/** The packet as the kernel's expressions load it. What it gives is shared: nobody writes into it. */
 export class PacketView {
   readonly #packet: OutsidePacket;
   readonly #network: KnownBits;
   readonly #transport: KnownBits;
+  /** Thousands of rules ask for the same few. */
+  readonly #parts = new Map<number, KnownBits | undefined>();
+  readonly #metas = new Map<number, KnownBits>();
 
   constructor(packet: OutsidePacket) {
     this.#packet = packet;
@@ -41,6 +44,15 @@ export class PacketView {
 
   /** Part of a header; undefined where the packet ends before, so that the rule does not match. */
   payload(base: "network" | "transport", offset: number, length: number): KnownBits | undefined {
+    const key = (offset * 8_192 + length) * 2 + (base === "network" ? 0 : 1);
+    const known = this.#parts.get(key);
+    if (known || this.#parts.has(key)) return known;
+    const part = this.#part(base, offset, length);
+    this.#parts.set(key, part);
+    return part;
+  }
+
+  #part(base: "network" | "transport", offset: number, length: number): KnownBits | undefined {
     const header = base === "network" ? this.#network : this.#transport;
     // Behind the IP header comes the other one, and behind that what we know nothing of.
     if (offset + length > header.bytes.length) {
@@ -54,6 +66,14 @@ export class PacketView {
 
   /** What the kernel knows of the packet, but for its mark. */
   meta(key: number): KnownBits {
+    const known = this.#metas.get(key);
+    if (known) return known;
+    const value = this.#meta(key);
+    this.#metas.set(key, value);
+    return value;
+  }
+
+  #meta(key: number): KnownBits {
     const { family, inInterface, protocol } = this.#packet;
     switch (key) {
       case Meta.protocol:

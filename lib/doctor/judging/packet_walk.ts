@@ -128,9 +128,11 @@ class ChainWalk {
     }
     let returned: KnownBits | undefined;
     for (const rule of chain.rules) {
-      const place = placeOf(this.#table, chain.name, rule);
       const before = this.#state.mark;
-      const effect = this.#walk(rule, place);
+      const effect = this.#walk(rule, chain);
+      // Most rules of a large set are about others: nothing is worked out for them.
+      if (effect.matches === "no") continue;
+      const place = placeOf(this.#table, chain.name, rule);
       const end = this.#verdicts(effect, { depth, place });
       if (effect.matches === "maybe") this.#state.mark = eitherOf(before, this.#state.mark);
       mayAccept ||= end.mayAccept;
@@ -148,15 +150,16 @@ class ChainWalk {
     return { mayAccept, stoppedBy, mayGoOn: true };
   }
 
-  #walk(rule: FirewallRule, place: string): RuleEffect {
+  #walk(rule: FirewallRule, { name }: FirewallChain): RuleEffect {
+    const place = () => placeOf(this.#table, name, rule);
     if (++this.#rules > MAX_RULES) {
-      this.#because ??= `${place}: too many rules`;
+      this.#because ??= `${place()}: too many rules`;
       return { matches: "maybe", verdicts: ["untold"], because: undefined };
     }
     const effect = walkRule(rule, this.#state);
     const decides = effect.verdicts.length > 0 && effect.matches !== "no";
     const isClear = effect.matches === "yes" && !effect.verdicts.includes("untold");
-    if (decides && !isClear) this.#because ??= `${place}: ${effect.because ?? "not understood"}`;
+    if (decides && !isClear) this.#because ??= `${place()}: ${effect.because ?? "not understood"}`;
     return effect;
   }
 

@@ -88,9 +88,8 @@ function number(bytes: Uint8Array): number {
   return bytes.length < 4 ? 0 : new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true);
 }
 
-/** Whether a rule asks for this very interface. */
-export function namesInterface({ expressions }: FirewallRule, name: string): boolean {
-  const wanted = new TextEncoder().encode(name);
+/** Whether a rule asks for the interface with this name, in bytes. */
+export function namesInterface({ expressions }: FirewallRule, wanted: Uint8Array): boolean {
   return expressions.some((each) =>
     each.kind === "cmp" && each.value.length >= wanted.length &&
     wanted.every((byte, at) => each.value[at] === byte) &&
@@ -98,13 +97,24 @@ export function namesInterface({ expressions }: FirewallRule, name: string): boo
   );
 }
 
-/** Whether a rule holds this address, in a comparison or for a translation. */
-export function namesAddress({ expressions }: FirewallRule, address: Uint8Array): boolean {
-  return expressions.some((each) =>
-    (each.kind === "cmp" || each.kind === "immediate") &&
-    each.value.length === address.length &&
-    each.value.every((byte, at) => byte === address[at])
-  );
+/** Whether a rule holds one of these addresses, each in hexadecimal, in a comparison or for a translation. */
+export function namesAddress(
+  { expressions }: FirewallRule,
+  addresses: ReadonlySet<string>,
+): boolean {
+  const isOne = (value: Uint8Array) =>
+    (value.length === 4 || value.length === 16) && addresses.has(value.toHex());
+  return expressions.some((each) => {
+    switch (each.kind) {
+      case "cmp":
+      case "immediate":
+        return isOne(each.value);
+      case "translate":
+        return each.to !== undefined && (isOne(each.to.first) || isOne(each.to.last));
+      default:
+        return false;
+    }
+  });
 }
 
 /** Whether a rule looks at the ports of a packet. */

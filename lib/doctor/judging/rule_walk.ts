@@ -54,6 +54,18 @@ export class PacketState {
     return { bytes: this.#bytes.slice(at, at + length), known: this.#known.slice(at, at + length) };
   }
 
+  /** Whether the register begins with these bytes, with no copy of it: rules ask this most. */
+  begins(register: number, expected: Uint8Array): Answer {
+    const at = offsetOf(register);
+    let answer: Answer = "yes";
+    for (let i = 0; i < expected.length; i++) {
+      const known = this.#known[at + i] ?? 0;
+      if (((this.#bytes[at + i] ?? 0) ^ expected[i]) & known) return "no";
+      if (known !== 0xff) answer = "maybe";
+    }
+    return answer;
+  }
+
   write(register: number, value: KnownBits): void {
     const at = offsetOf(register);
     const room = REGISTER_BYTES - at;
@@ -104,7 +116,7 @@ function stepOf(expression: FirewallExpression, state: PacketState, reached: Ans
     case "load-unknown":
       return load(expression, state);
     case "cmp":
-      return { passes: compared(state.read(expression.from, expression.value.length), expression) };
+      return { passes: compared(state, expression) };
     case "range": {
       const { first, from, last } = expression;
       const within = isWithin(state.read(from, first.length), first, last);
@@ -188,16 +200,15 @@ function setMark(state: PacketState, value: KnownBits, reached: Answer): void {
 }
 
 function compared(
-  found: KnownBits,
-  { op, value }: { readonly op: number; readonly value: Uint8Array },
+  state: PacketState,
+  { from, op, value }: Extract<FirewallExpression, { readonly kind: "cmp" }>,
 ): Answer {
+  if (op === Op.eq) return state.begins(from, value);
+  if (op === Op.neq) return not(state.begins(from, value));
+  const found = state.read(from, value.length);
   const lowest = new Uint8Array(value.length);
   const highest = new Uint8Array(value.length).fill(0xff);
   switch (op) {
-    case Op.eq:
-      return equals(found, value);
-    case Op.neq:
-      return not(equals(found, value));
     case Op.lt:
       return not(isWithin(found, value, highest));
     case Op.lte:

@@ -87,7 +87,12 @@ export type FirewallExpression =
   /** Ends the packet's way with an answer. */
   | { readonly kind: "reject" }
   /** Translates an address, which ends the way through a nat chain. */
-  | { readonly kind: "translate"; readonly what: string }
+  | {
+    readonly kind: "translate";
+    readonly what: string;
+    /** The addresses that it chooses from, where the step itself says them. */
+    readonly to?: { readonly first: Uint8Array; readonly last: Uint8Array };
+  }
   /** Changes the mark of the packet: clears the mask, then flips the value. */
   | { readonly kind: "set-mark"; readonly value: number; readonly mask: number }
   /** Compares the mark. */

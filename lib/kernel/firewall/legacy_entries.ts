@@ -233,7 +233,7 @@ function readEntry(
   const name = textAt(bytes, target + Part.name, Part.nameBytes);
   const verdict = name === ""
     ? standardTarget(view, { at, next, target, family, chainAt })
-    : targetExpressions(structureAt(bytes, target, next - target));
+    : targetExpressions(structureAt(bytes, target, next - target), family);
   return {
     place: `rule ${index + 1}`,
     comment: structures.map(commentOf).find((text) => text !== undefined),

@@ -42,7 +42,7 @@ export function readExpressions(
     const name = readString(attributes.get(ExprAttr.name) ?? empty);
     const bytes = attributes.get(ExprAttr.data) ?? empty;
     if (name === "match") return matchExpressions(structureOf(bytes), context.family);
-    if (name === "target") return targetExpressions(structureOf(bytes));
+    if (name === "target") return targetExpressions(structureOf(bytes), context.family);
     return [readExpression(name, readAttributes(bytes), context)];
   });
 }

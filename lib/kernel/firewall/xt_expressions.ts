@@ -59,7 +59,10 @@ export function matchExpressions(
 }
 
 /** What a target does, but for the verdicts, which have no structure. */
-export function targetExpressions(structure: XtStructure): readonly FirewallExpression[] {
+export function targetExpressions(
+  structure: XtStructure,
+  family: IpFamily,
+): readonly FirewallExpression[] {
   const { name } = structure;
   switch (name) {
     case "REJECT":
@@ -69,16 +72,35 @@ export function targetExpressions(structure: XtStructure): readonly FirewallExpr
     case "CONNMARK":
       return connmark(structure);
     case "DNAT":
+    case "SNAT":
+      return [{ kind: "translate", what: name, ...translatedTo(structure, family) }];
     case "MASQUERADE":
     case "NETMAP":
     case "REDIRECT":
-    case "SNAT":
       return [{ kind: "translate", what: name }];
     default:
       return passiveTargets.has(name)
         ? [{ kind: "passive", what: name }]
         : [{ kind: "decide-unknown", what: `target ${name}` }];
   }
+}
+
+/** MAP_IPS: the structure's addresses count. */
+const MAPS_ADDRESSES = 1;
+
+/**
+ * `struct nf_nat_ipv4_multi_range_compat`: a number of ranges, then flags, first and last address; later
+ * revisions are `struct nf_nat_range`: flags, then both, each in 16 bytes.
+ */
+function translatedTo({ info, revision }: XtStructure, family: IpFamily) {
+  const [flagsAt, room] = revision === 0 ? [4, 4] : [0, 16];
+  if (info.length < flagsAt + 4 + 2 * room) return {};
+  if ((viewOf(info).getUint32(flagsAt, true) & MAPS_ADDRESSES) === 0) return {};
+  const length = family === "IPv4" ? 4 : 16;
+  const at = flagsAt + 4;
+  return {
+    to: { first: info.slice(at, at + length), last: info.slice(at + room, at + room + length) },
+  };
 }
 
 /** Targets after which the packet goes on to the next rule as it was. */

@@ -32,6 +32,8 @@ export interface ServerConnections {
   readonly address: string;
   readonly port: number;
   readonly established: number;
+  /** Of these, the one that was silent for longest is forgotten after so many seconds. */
+  readonly soonestExpirySeconds: number;
 }
 
 /** Its state at one moment. */
@@ -91,22 +93,34 @@ function readServer(line: string): VirtualServer & { destinations: number } {
   };
 }
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** There may be a hundred thousand lines: those that are not established are passed over quickly. */
 function readConnections(text: string): readonly ServerConnections[] {
-  const byServer = new Map<string, ServerConnections & { established: number }>();
+  const byServer = new Map<string, Writable<ServerConnections>>();
   for (const line of text.split("\n")) {
     if (!line.includes(" ESTABLISHED ")) continue;
-    const [name, , , to, port] = line.split(/ +/);
+    const [name, , , to, port, , , , expires] = line.split(/ +/);
+    const seconds = Number(expires);
     const key = `${name} ${to} ${port}`;
     const found = byServer.get(key);
     if (found) {
       found.established++;
+      found.soonestExpirySeconds = Math.min(found.soonestExpirySeconds, seconds);
       continue;
     }
     const protocol = protocolOf(name);
     const address = addressOf(to);
-    if (!protocol || address === undefined) throw unreadable("ip_vs_conn", line);
-    byServer.set(key, { protocol, address, port: parseInt(port, 16), established: 1 });
+    if (!protocol || address === undefined || !Number.isFinite(seconds)) {
+      throw unreadable("ip_vs_conn", line);
+    }
+    byServer.set(key, {
+      protocol,
+      address,
+      port: parseInt(port, 16),
+      established: 1,
+      soonestExpirySeconds: seconds,
+    });
   }
   return [...byServer.values()];
 }

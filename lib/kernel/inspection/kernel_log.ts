@@ -7,11 +7,20 @@ const Action = { readAll: 3, size: 10 } as const;
 /** No kernel's ring is larger than a few of these. */
 const MOST_BYTES = 16 << 20;
 
-/** Its lines, oldest first. Needs CAP_SYSLOG, or a kernel that shows it to everybody; throws `NetlinkError`. */
-export function readKernelLog(): readonly string[] {
-  const size = Math.min(libc.klogctl(Action.size, null, 0), MOST_BYTES);
+/** `syslog(2)`: what it wrote, or a negative number. */
+export type Syslog = (
+  action: number,
+  buffer: Uint8Array<ArrayBuffer> | null,
+  length: number,
+) => number;
+
+const linuxSyslog: Syslog = (action, buffer, length) => libc.klogctl(action, buffer, length);
+
+/** Its lines, oldest first. Needs CAP_SYSLOG, or a kernel that shows it to everybody; throws `NetlinkError`. `syslog` is another one in tests. */
+export function readKernelLog(syslog: Syslog = linuxSyslog): readonly string[] {
+  const size = Math.min(syslog(Action.size, null, 0), MOST_BYTES);
   const buffer = new Uint8Array(Math.max(size, 0));
-  const length = size < 0 ? size : libc.klogctl(Action.readAll, buffer, buffer.length);
+  const length = size < 0 ? size : syslog(Action.readAll, buffer, buffer.length);
   if (length < 0) {
     const hint = "run as root or with CAP_SYSLOG";
     throw new NetlinkError({ op: "read the kernel's log", errno: lastErrno(), hint });

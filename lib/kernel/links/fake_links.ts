@@ -10,6 +10,7 @@ import type {
   Link,
   Links,
   Route,
+  RoutingRule,
 } from "./links.ts";
 
 /** What a `FakeLinks` starts with. */
@@ -17,6 +18,7 @@ export interface FakeLinksOptions {
   readonly links?: readonly Link[];
   readonly addresses?: readonly InterfaceAddress[];
   readonly routes?: readonly Route[];
+  readonly routingRules?: readonly RoutingRule[];
 }
 
 /** Interfaces in memory; changing the addresses wakes those who watch. */
@@ -24,6 +26,7 @@ export class FakeLinks implements Links {
   #links: readonly Link[];
   #fault: (change: AddressChange) => number = () => 0;
   readonly #routes: readonly Route[];
+  readonly #routingRules: readonly RoutingRule[];
   #addresses: readonly InterfaceAddress[];
   #change = Promise.withResolvers<void>();
 
@@ -31,6 +34,7 @@ export class FakeLinks implements Links {
     this.#links = options.links ?? [];
     this.#addresses = options.addresses ?? [];
     this.#routes = options.routes ?? [];
+    this.#routingRules = options.routingRules ?? [];
   }
 
   setAddresses(addresses: readonly InterfaceAddress[]): void {
@@ -50,6 +54,10 @@ export class FakeLinks implements Links {
 
   routes(family?: IpFamily): readonly Route[] {
     return this.#routes.filter((each) => family === undefined || each.family === family);
+  }
+
+  routingRules(): readonly RoutingRule[] {
+    return this.#routingRules;
   }
 
   /** Changes of addresses for which the function gives an error number fail from now on. */

@@ -39,6 +39,22 @@ export interface Route {
   readonly linkIndex: number;
   /** 254 is main, 255 local. */
   readonly table: number;
+  /** Canonical text of the source that packets on it get, where none was chosen; undefined: the kernel chooses. */
+  readonly source: string | undefined;
+}
+
+/** Which table of routes is asked for which packets (`ip rule`). */
+export interface RoutingRule {
+  readonly family: IpFamily;
+  readonly priority: number;
+  /** Canonical CIDR; undefined: any. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** Names of interfaces; empty: any. */
+  readonly inInterface: string;
+  readonly outInterface: string;
+  /** 0 where it leads to no table. */
+  readonly table: number;
 }
 
 /** An address that is put on a link or taken from it. */
@@ -81,6 +97,8 @@ export interface Links {
   /** Of the family, or of both. */
   addresses(family?: IpFamily): readonly InterfaceAddress[];
   routes(family?: IpFamily): readonly Route[];
+  /** Of both families; nobody's order but the kernel's own. */
+  routingRules(): readonly RoutingRule[];
   /**
    * Yields once when it has begun to listen and again after addresses changed, so that listing after
    * each yield misses nothing. Changes that come together yield once. Costs nothing while nothing

@@ -4,13 +4,21 @@
  *     struct ifinfomsg { u8 family, pad; u16 type; s32 index; u32 flags, change; }
  *     struct ifaddrmsg { u8 family, prefixlen, flags, scope; u32 index; }
  *     struct rtmsg     { u8 family, dst_len, src_len, tos, table, protocol, scope, type; u32 flags; }
+ *     struct fib_rule_hdr { u8 family, dst_len, src_len, tos, table, res1, res2, action; u32 flags; }
  */
 import { cidrOf, formatIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { readAttributes, readString, readU32 } from "../netlink/attributes.ts";
 import type { NetlinkMessage } from "../netlink/messages.ts";
 import type { MessageWriter } from "../netlink/writer.ts";
-import type { AddressChange, AddressScope, InterfaceAddress, Link, Route } from "./links.ts";
+import type {
+  AddressChange,
+  AddressScope,
+  InterfaceAddress,
+  Link,
+  Route,
+  RoutingRule,
+} from "./links.ts";
 
 /** Message types. */
 export const RouteMessage = {
@@ -21,6 +29,7 @@ export const RouteMessage = {
   deleteAddress: 21,
   getAddress: 22,
   getRoute: 26,
+  getRule: 34,
 } as const;
 /** Multicast groups of address changes. */
 export const AddressGroup: Readonly<Record<IpFamily, number>> = { IPv4: 5, IPv6: 9 };
@@ -34,7 +43,15 @@ const IFF_UP = 1;
 const LinkAttribute = { name: 3, linkInfo: 18, infoKind: 1 } as const;
 /** Attributes of an address. */
 export const AddressAttribute = { address: 1, local: 2 } as const;
-const RouteAttribute = { destination: 1, linkIndex: 4, gateway: 5, table: 15 } as const;
+const RouteAttribute = { destination: 1, linkIndex: 4, gateway: 5, source: 7, table: 15 } as const;
+const RuleAttribute = {
+  destination: 1,
+  source: 2,
+  inInterface: 3,
+  priority: 6,
+  table: 15,
+  outInterface: 17,
+} as const;
 const RTM_F_CLONED = 0x200;
 
 /** The header for listing links. */
@@ -78,7 +95,7 @@ export function addressHeader(family: IpFamily | undefined): Uint8Array {
   return header;
 }
 
-/** The header for listing routes of a family, or of all. */
+/** The header for listing routes, or the rules that choose among their tables, of a family, or of all. */
 export function routeHeader(family: IpFamily | undefined): Uint8Array {
   const header = new Uint8Array(ROUTE_BYTES);
   header[0] = familyNumber(family);
@@ -125,6 +142,7 @@ export function readRoute({ payload }: NetlinkMessage): Route | undefined {
   const gateway = attributes.get(RouteAttribute.gateway);
   const link = attributes.get(RouteAttribute.linkIndex);
   const table = attributes.get(RouteAttribute.table);
+  const source = attributes.get(RouteAttribute.source);
   const destination = attributes.get(RouteAttribute.destination) ??
     new Uint8Array(family === "IPv4" ? 4 : 16);
   return {
@@ -134,6 +152,35 @@ export function readRoute({ payload }: NetlinkMessage): Route | undefined {
     linkIndex: link ? readU32(link) : 0,
     // The header's byte is too small for tables above 255.
     table: table ? readU32(table) : payload[4],
+    source: source && formatIp(source),
+  };
+}
+
+/** Reads an RTM_NEWRULE; undefined for other families. */
+export function readRoutingRule({ payload }: NetlinkMessage): RoutingRule | undefined {
+  const family = readFamily(payload[0]);
+  if (!family) return undefined;
+  const attributes = readAttributes(payload.subarray(ROUTE_BYTES));
+  const cidr = (attribute: number, length: number) => {
+    const address = attributes.get(attribute);
+    return address && cidrOf(address, length).text;
+  };
+  const number = (attribute: number) => {
+    const value = attributes.get(attribute);
+    return value && readU32(value);
+  };
+  const name = (attribute: number) => {
+    const value = attributes.get(attribute);
+    return value ? readString(value) : "";
+  };
+  return {
+    family,
+    priority: number(RuleAttribute.priority) ?? 0,
+    from: cidr(RuleAttribute.source, payload[2]),
+    to: cidr(RuleAttribute.destination, payload[1]),
+    inInterface: name(RuleAttribute.inInterface),
+    outInterface: name(RuleAttribute.outInterface),
+    table: number(RuleAttribute.table) ?? payload[4],
   };
 }
 

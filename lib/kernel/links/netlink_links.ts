@@ -15,6 +15,7 @@ import type {
   Link,
   Links,
   Route,
+  RoutingRule,
 } from "./links.ts";
 import {
   addressHeader,
@@ -23,6 +24,7 @@ import {
   readAddress,
   readLink,
   readRoute,
+  readRoutingRule,
   routeHeader,
   RouteMessage,
   writeNewLink,
@@ -111,6 +113,15 @@ export class NetlinkLinks implements Links {
     return list(request, readRoute)
       .filter((route) => family === undefined || route.family === family)
       .sort(compareRoutes);
+  }
+
+  routingRules(): readonly RoutingRule[] {
+    const request = {
+      op: "list routing rules",
+      type: RouteMessage.getRule,
+      family: routeHeader(undefined),
+    };
+    return list(request, readRoutingRule);
   }
 
   watchAddresses(signal: AbortSignal): AsyncIterable<void> {

@@ -99,13 +99,20 @@ const iptablesRules = `*nat
 :KUBE-MARK-MASQ - [0:0]
 :KUBE-SVC-AAAAAAAAAAAAAAAA - [0:0]
 -A POSTROUTING -s 10.1.0.0/16 -j KUBE-MARK-MASQ
+-A POSTROUTING -s 10.3.0.0/16 -j SNAT --to-source 172.30.0.10
+-A POSTROUTING -s 10.4.0.0/16 -j SNAT --to-source 192.168.1.1
 COMMIT
 *mangle
 :FORWARD ACCEPT [0:0]
 -A FORWARD -s 10.2.0.0/16 -j MARK --set-xmark 0x4000/0x4000
 COMMIT
 `;
-const legacyRules = `*filter
+const legacyRules = `*nat
+:POSTROUTING ACCEPT [0:0]
+-A POSTROUTING -s 10.5.0.0/16 -j MASQUERADE
+-A POSTROUTING -s 10.6.0.0/16 -j SNAT --to-source 172.30.0.10
+COMMIT
+*filter
 :INPUT ACCEPT [0:0]
 -A INPUT -p udp -m udp --dport 53 -j ACCEPT
 COMMIT
@@ -137,6 +144,8 @@ Deno.test("doctor finds each thing that is wrong with a sick node, and what it p
   await withOwnNamespace(async (node) => {
     await addLinks(node);
     await node.run("sysctl", "-qw", "net.ipv4.conf.all.route_localnet=1");
+    await node.run("ip", "rule", "add", "from", "172.30.0.10", "lookup", "100", "priority", "77");
+    await node.run("ip", "route", "add", "10.8.0.0/16", "via", "192.168.1.9", "table", "100");
     await feed(node, ["nft", "-f", "-"], rules);
     await feed(node, ["iptables-nft-restore", "--noflush"], iptablesRules);
     await feed(node, ["iptables-legacy-restore"], legacyRules);
@@ -147,7 +156,7 @@ Deno.test("doctor finds each thing that is wrong with a sick node, and what it p
       const found = results(told);
       const evidence = (id: string) => told.get(id)?.evidence.join("\n") ?? "";
       for (const id of ["NP03", "NP04", "CO01", "CO15"]) assert.equal(found[id], "fail", id);
-      for (const id of ["NET03", "NP01", "CO02", "CO03", "CO04", "CO16"]) {
+      for (const id of ["IPV07", "NET03", "NP01", "CO02", "CO03", "CO04", "CO16"]) {
         assert.equal(found[id], "warn", id);
       }
       assert.match(
@@ -159,7 +168,12 @@ Deno.test("doctor finds each thing that is wrong with a sick node, and what it p
       assert.match(evidence("CO01"), /chain POSTROUTING, handle \d+ leads to KUBE-MARK-MASQ/);
       assert.match(evidence("CO02"), /table ip mangle, chain FORWARD/);
       assert.match(evidence("CO03"), /table ip early, chain pre: nat on prerouting at -101/);
-      assert.match(evidence("CO04"), /iptables-legacy has rules in table filter/);
+      assert.match(evidence("CO04"), /iptables-legacy has rules in table nat, filter|table filter/);
+      assert.deepEqual(told.get("IPV07")?.evidence.map((each) => each.replace(/handle \d+/, "")), [
+        "ip rule 77: from 172.30.0.10/32 lookup 100",
+        "table ip nat, chain POSTROUTING, ",
+        "iptables-legacy nat, chain POSTROUTING, rule 2",
+      ]);
       assert.match(evidence("CO15"), /2 proxies run in this network/);
       // The table of nftables mode passes for that of the proxies, which do not tell their mode.
       assert.equal(evidence("CO16"), "1 chain in table ip nat");

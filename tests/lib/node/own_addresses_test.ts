@@ -11,6 +11,7 @@ function route(gateway: string | undefined, linkIndex: number, rest: Partial<Rou
     gateway,
     linkIndex,
     table: 254,
+    source: undefined,
     ...rest,
   };
 }

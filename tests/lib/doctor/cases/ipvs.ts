@@ -11,6 +11,8 @@ import {
   network,
   nftTable,
   objects,
+  route,
+  routingRule,
   rule,
   service,
   sockets,
@@ -43,7 +45,13 @@ const shop = objects([service({ nodePort: 30080, externalIPs: ["198.51.100.7"] }
 const node = network({ eth0: ["192.168.1.1/24"], "kube-ipvs0": ["172.30.0.10"] });
 const settingsOf = (rest: Partial<ReturnType<typeof internalDefaults>["ipvs"]>) =>
   configuration({ ipvs: { ...internalDefaults().ipvs, ...rest } });
-const live = { protocol: "tcp", address: "172.30.0.10", port: 80, established: 3 } as const;
+const live = {
+  protocol: "tcp",
+  address: "172.30.0.10",
+  port: 80,
+  established: 3,
+  soonestExpirySeconds: 870,
+} as const;
 
 export const ipvsCases: readonly CheckCases[] = [
   table({ id: "IPV01", shown: "table", needs: "ipvs" }, [
@@ -93,9 +101,18 @@ export const ipvsCases: readonly CheckCases[] = [
     ["none", { ipvs: ipvs([server()]) }, "pass", [/no established/]],
     [
       "some, most first",
-      { ipvs: ipvs([server()], { connections: [{ ...live, port: 81, established: 1 }, live] }) },
+      {
+        ipvs: ipvs([server()], {
+          connections: [{ ...live, port: 81, established: 1, soonestExpirySeconds: 412 }, live],
+        }),
+      },
       "warn",
-      ["4 established connections", "TCP 172.30.0.10:80: 3", "TCP 172.30.0.10:81: 1"],
+      [
+        "4 established connections",
+        "TCP 172.30.0.10:80: 3",
+        "TCP 172.30.0.10:81: 1",
+        /^The one that was silent for longest is forgotten in 412 s,/,
+      ],
       {
         advice: [
           "Start nftables mode beside ipvs, and then let them end:",
@@ -163,31 +180,92 @@ export const ipvsCases: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "IPV07", shown: "table", needs: "network" }, [
+  table({ id: "IPV07", shown: "namespace", needs: "network" }, [
     ["none", { network: node, firewall: firewall(), objects: shop }, "pass", []],
     [
       "a route",
       {
         network: network({ "kube-ipvs0": [] }, [
-          {
-            family: "IPv4",
-            destination: "10.9.0.0/16",
-            gateway: undefined,
-            linkIndex: 1,
-            table: 100,
-          },
-          {
-            family: "IPv4",
-            destination: "172.30.0.10/32",
-            gateway: undefined,
-            linkIndex: 1,
-            table: 255,
-          },
+          route("10.9.0.0/16", { linkIndex: 1, table: 100 }),
+          route("fe80::/64", { linkIndex: 1, family: "IPv6" }),
+          route("172.30.0.10/32", { linkIndex: 1, table: 255 }),
         ]),
         firewall: firewall(),
       },
       "warn",
       ["route to 10.9.0.0/16 in table 100"],
+    ],
+    [
+      "routes to and from an address",
+      {
+        network: network({ eth0: [] }, [
+          route("172.30.0.10/32"),
+          route("10.1.0.0/16", { source: "172.30.0.10" }),
+          route("172.30.0.0/16"),
+          route("10.2.0.0/16", { source: "192.168.1.1" }),
+        ]),
+        firewall: firewall(),
+        objects: shop,
+      },
+      "warn",
+      [
+        "route to 172.30.0.10/32 in table 254",
+        "route to 10.1.0.0/16 in table 254, from 172.30.0.10",
+      ],
+    ],
+    [
+      "ip rule",
+      {
+        network: network({ eth0: [] }, [], [
+          routingRule(100, { from: "172.30.0.10/32", table: 7 }),
+          routingRule(101, { to: "172.30.0.10/32", inInterface: "eth1", table: 8 }),
+          routingRule(102, { outInterface: "kube-ipvs0", table: 9 }),
+          routingRule(103, { from: "172.30.0.0/16", inInterface: "eth0" }),
+          routingRule(32_766),
+        ]),
+        firewall: firewall(),
+        objects: shop,
+      },
+      "warn",
+      [
+        "ip rule 100: from 172.30.0.10/32 lookup 7",
+        "ip rule 101: from all to 172.30.0.10/32 iif eth1 lookup 8",
+        "ip rule 102: from all oif kube-ipvs0 lookup 9",
+      ],
+    ],
+    [
+      "nothing but what every node has",
+      {
+        network: network({ eth0: [] }, [route("172.30.0.0/16")], [routingRule(32_766)]),
+        firewall: firewall(),
+        objects: shop,
+      },
+      "pass",
+      [],
+    ],
+    [
+      "a translation of sources by iptables",
+      {
+        network: node,
+        objects: shop,
+        firewall: firewall(
+          nftTable("ip nat", [
+            chain("POSTROUTING", [
+              rule({
+                kind: "translate",
+                what: "SNAT",
+                to: {
+                  first: Uint8Array.of(172, 30, 0, 10),
+                  last: Uint8Array.of(172, 30, 0, 10),
+                },
+              }),
+            ]),
+            chain("OUTPUT", [rule({ kind: "translate", what: "MASQUERADE" })]),
+          ]),
+        ),
+      },
+      "warn",
+      ["table ip nat, chain POSTROUTING, handle 4"],
     ],
     [
       "a rule for the interface, and one for an address",

@@ -176,6 +176,12 @@ const krn: readonly CheckCases[] = [
       "warn",
       ["It cannot list the rules: no"],
     ],
+    [
+      "whoever asks may not",
+      { nftTool: tool({ listing: { kind: "forbidden", words: "no" } }) },
+      "unknown",
+      ["It cannot list the rules: no"],
+    ],
   ]),
   table({ id: "KRN06", shown: "namespace", needs: "nftTool" }, [
     ["none", { nftTool: absent }, "pass", []],

@@ -11,6 +11,7 @@ import type {
   FirewallTable,
 } from "../../../../lib/kernel/firewall/firewall.ts";
 import type { Service, ServicePort } from "../../../../lib/kube/objects.ts";
+import type { Route, RoutingRule } from "../../../../lib/kernel/links/links.ts";
 import { known } from "../facts_in_memory.ts";
 
 /** It is not there. */
@@ -60,6 +61,7 @@ export function settingFiles(
 export function network(
   links: Readonly<Record<string, readonly string[]>> = { eth0: ["192.168.1.1/24"] },
   routes: FactValues["network"]["routes"] = [],
+  routingRules: FactValues["network"]["routingRules"] = [],
 ): Fact<FactValues["network"]> {
   const names = Object.keys(links);
   return known({
@@ -74,7 +76,35 @@ export function network(
       })
     ),
     routes,
+    routingRules,
   });
+}
+
+/** A route of the main table on a second interface. */
+export function route(destination: string, rest: Partial<Route> = {}): Route {
+  return {
+    family: "IPv4",
+    destination,
+    gateway: undefined,
+    linkIndex: 2,
+    table: 254,
+    source: undefined,
+    ...rest,
+  };
+}
+
+/** A line of `ip rule`, for all packets unless something is said. */
+export function routingRule(priority: number, rest: Partial<RoutingRule> = {}): RoutingRule {
+  return {
+    family: "IPv4",
+    priority,
+    from: undefined,
+    to: undefined,
+    inInterface: "",
+    outInterface: "",
+    table: 254,
+    ...rest,
+  };
 }
 
 /** A Service. */

@@ -197,7 +197,7 @@ export const nodePortCases: readonly CheckCases[] = [
       "a smaller sample where rules are many",
       { firewall: firewall(manyRules), network: network(), objects: withPorts },
       "pass",
-      ["A sample of 20 of 50 NodePorts is let in"],
+      ["A sample of 25 of 50 NodePorts is let in"],
     ],
     [
       "no NodePort",

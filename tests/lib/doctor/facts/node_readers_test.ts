@@ -285,6 +285,19 @@ const tools:
       { version: "", listing: { kind: "refused", words: "is this" }, json: "untold" },
     ],
     [
+      "it may not",
+      { "list tables": "!netlink: Error: cache initialization failed: Operation not permitted\n" },
+      loaded,
+      {
+        version: "",
+        listing: {
+          kind: "forbidden",
+          words: "netlink: Error: cache initialization failed: Operation not permitted",
+        },
+        json: "untold",
+      },
+    ],
+    [
       "it is not asked where that would load a module",
       { "list tables": died },
       { modules: modules({ builtIn: [], available: ["nf_tables"] }) },

@@ -16,7 +16,13 @@ const objects = known({
     },
   ],
 });
-const route = { family: "IPv4", gateway: undefined, linkIndex: 2, table: 254 } as const;
+const route = {
+  family: "IPv4",
+  gateway: undefined,
+  linkIndex: 2,
+  table: 254,
+  source: undefined,
+} as const;
 const links = new FakeLinks({
   links: [{ index: 2, name: "eth0", kind: "", up: true }],
   addresses: [

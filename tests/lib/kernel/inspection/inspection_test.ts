@@ -131,7 +131,7 @@ UDP  [2001:0db8:0000:0000:0000:0000:0000:0001]:0035 sh persistent 10800000 FFFFF
 `;
 const connections = `Pro FromIP   FPrt ToIP     TPrt DestIP   DPrt State       Expires PEName PEData
 TCP C0A80101 1234 0A600001 01BB 0A000001 1A2B ESTABLISHED     900
-TCP C0A80101 1235 0A600001 01BB 0A000001 1A2B ESTABLISHED     900
+TCP C0A80101 1235 0A600001 01BB 0A000001 1A2B ESTABLISHED     512
 TCP C0A80101 1236 0A600001 01BB 0A000001 1A2B TIME_WAIT       900
 UDP C0A80101 1237 0A600001 0035 0A000001 1A2B UDP             900
 `;
@@ -161,7 +161,13 @@ Deno.test("readIpvsState() reads servers and established connections", async () 
       },
     ],
     markServers: 1,
-    connections: [{ protocol: "tcp", address: "10.96.0.1", port: 443, established: 2 }],
+    connections: [{
+      protocol: "tcp",
+      address: "10.96.0.1",
+      port: 443,
+      established: 2,
+      soonestExpirySeconds: 512,
+    }],
   });
   assert.equal(await over({}, readIpvsState), undefined);
 });
@@ -174,6 +180,14 @@ const garbage: readonly (readonly [string, HostFiles, RegExp])[] = [
     "a connection",
     { "/proc/1/net/ip_vs": ipvs, "/proc/1/net/ip_vs_conn": "TCP a 1 zz 01BB b 1 ESTABLISHED 1\n" },
     /ip_vs_conn: "TCP a/,
+  ],
+  [
+    "how long a connection is kept",
+    {
+      "/proc/1/net/ip_vs": ipvs,
+      "/proc/1/net/ip_vs_conn": "TCP C0A80101 1234 0A600001 01BB 0A000001 1A2B ESTABLISHED x\n",
+    },
+    /ip_vs_conn: "TCP C0A80101/,
   ],
 ];
 for (const [name, files, message] of garbage) {
