@@ -100,4 +100,38 @@ export const routeDialogues: readonly Dialogue[] = [
     prepare,
     hold: () => Promise.resolve(new NetlinkLinks().routes()),
   },
+  {
+    name: "rules that choose among tables of routes",
+    prepare: [
+      "ip rule add from 172.30.0.10 to 10.0.0.0/8 iif lo lookup 1000 priority 77",
+      "ip -6 rule add to fd00:10:96::1 oif lo lookup 7 priority 78",
+      "ip rule add fwmark 1 unreachable priority 79",
+    ],
+    hold() {
+      const rules = new NetlinkLinks().routingRules();
+      const line = { inInterface: "", outInterface: "" };
+      assert.deepEqual(rules.filter(({ priority }) => priority >= 77 && priority < 80), [
+        {
+          ...line,
+          family: "IPv4",
+          priority: 77,
+          from: "172.30.0.10/32",
+          to: "10.0.0.0/8",
+          inInterface: "lo",
+          table: 1000,
+        },
+        { ...line, family: "IPv4", priority: 79, from: undefined, to: undefined, table: 0 },
+        {
+          ...line,
+          family: "IPv6",
+          priority: 78,
+          from: undefined,
+          to: "fd00:10:96::1/128",
+          outInterface: "lo",
+          table: 7,
+        },
+      ]);
+      return Promise.resolve(rules);
+    },
+  },
 ];
