@@ -1,10 +1,12 @@
 import { parseIp } from "../../base/ip.ts";
 import { check } from "../check.ts";
-import type { NodeNetwork } from "../facts/node_values.ts";
+import type { FactValues } from "../facts/fact_values.ts";
 import { few, fine, problem } from "../judging/findings.ts";
 import { serviceAddresses } from "../judging/frontends.ts";
 import { goesWithItsMode, ipvsInterface, proxyTable } from "../judging/kube_names.ts";
 import { allRules, namesAddress, namesInterface } from "../judging/rule_use.ts";
+
+type NodeNetwork = FactValues["network"];
 
 /** The kernel's own table of local addresses. */
 const LOCAL_TABLE = 255;
