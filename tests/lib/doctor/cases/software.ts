@@ -320,42 +320,6 @@ const rules: readonly CheckCases[] = [
       "pass",
       [/nothing calls/],
     ],
-    [
-      "each of upstream's metrics, and what it becomes",
-      {
-        metricUsers: known([{
-          where: "ConfigMap monitoring/nodes",
-          metrics: [
-            "kubeproxy_iptables_ct_state_invalid_dropped_packets_total",
-            "kubeproxy_iptables_localhost_nodeports_accepted_packets_total",
-            "kubeproxy_sync_proxy_rules_iptables_last",
-            "kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total",
-            "kubeproxy_sync_proxy_rules_iptables_restore_failures_total",
-            "kubeproxy_sync_proxy_rules_iptables_total",
-            "node_ipvs_connections_total",
-          ],
-        }]),
-      },
-      "warn",
-      [],
-      {
-        advice: [
-          "Instead of kubeproxy_iptables_ct_state_invalid_dropped_packets_total: nothing in nftables " +
-          "mode, which drops none of them",
-          "Instead of kubeproxy_iptables_localhost_nodeports_accepted_packets_total: " +
-          "kubeproxy_nftables_localhost_nodeport_listeners, behind its feature gate",
-          "Instead of kubeproxy_sync_proxy_rules_iptables_last: nothing in nftables mode",
-          "Instead of kubeproxy_sync_proxy_rules_iptables_partial_restore_failures_total: " +
-          "kubeproxy_sync_proxy_rules_nftables_sync_failures_total",
-          "Instead of kubeproxy_sync_proxy_rules_iptables_restore_failures_total: " +
-          "kubeproxy_sync_proxy_rules_nftables_sync_failures_total",
-          "Instead of kubeproxy_sync_proxy_rules_iptables_total: nothing in nftables mode",
-          "Instead of node_ipvs_connections_total: nothing: IPVS carries no Service any more",
-          "Metrics that every mode has: kubeproxy_sync_proxy_rules_duration_seconds and " +
-          "kubeproxy_sync_proxy_rules_last_timestamp_seconds.",
-        ],
-      },
-    ],
   ]),
 ];
 

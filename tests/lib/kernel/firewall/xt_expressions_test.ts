@@ -324,7 +324,53 @@ const targets: readonly (readonly [XtStructure, readonly FirewallExpression[]])[
 
 for (const [of, steps] of targets) {
   Deno.test(`targetExpressions(): ${of.name} ${of.revision} of ${of.info.length} bytes`, () => {
-    assert.deepEqual(targetExpressions(of), steps);
+    assert.deepEqual(targetExpressions(of, "IPv4"), steps);
+  });
+}
+
+/** Where the addresses stand: 10.0.0.1 and 10.0.0.2 of IPv4, and fd…01 and fd…02 of IPv6. */
+const first = (at: number): Fields => [[at, 1, 10], [at + 3, 1, 1]];
+const last = (at: number): Fields => [[at, 1, 10], [at + 3, 1, 2]];
+const long = (at: number, end: number): Fields => [[at, 1, 0xfd], [at + 15, 1, end]];
+const from10 = { first: Uint8Array.of(10, 0, 0, 1), last: Uint8Array.of(10, 0, 0, 2) };
+const fromFd = {
+  first: Uint8Array.of(0xfd, ...Array<number>(14).fill(0), 1),
+  last: Uint8Array.of(0xfd, ...Array<number>(14).fill(0), 2),
+};
+const mapsAddresses = 1;
+
+const translations: readonly (readonly [string, XtStructure, "IPv4" | "IPv6", unknown])[] = [
+  [
+    "the first form, of IPv4 alone",
+    structure("SNAT", 0, 20, [[0, 4, 1], [4, 4, mapsAddresses], ...first(8), ...last(12)]),
+    "IPv4",
+    from10,
+  ],
+  [
+    "a later form with IPv4",
+    structure("SNAT", 1, 40, [[0, 4, mapsAddresses], ...first(4), ...last(20)]),
+    "IPv4",
+    from10,
+  ],
+  [
+    "a later form with IPv6",
+    structure("DNAT", 2, 44, [[0, 4, mapsAddresses], ...long(4, 1), ...long(20, 2)]),
+    "IPv6",
+    fromFd,
+  ],
+  [
+    "ports alone",
+    structure("SNAT", 0, 20, [[0, 4, 1], [4, 4, 2], ...first(8), ...last(12)]),
+    "IPv4",
+    undefined,
+  ],
+  ["a torn one", structure("DNAT", 2, 30, [[0, 4, mapsAddresses]]), "IPv6", undefined],
+];
+
+for (const [name, of, family, to] of translations) {
+  Deno.test(`targetExpressions() knows to which addresses it translates: ${name}`, () => {
+    const step = { kind: "translate", what: of.name, ...(to ? { to } : {}) };
+    assert.deepEqual(targetExpressions(of, family), [step]);
   });
 }
 
