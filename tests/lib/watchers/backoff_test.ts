@@ -18,6 +18,8 @@ Deno.test("Backoff spares a server that refuses: 1.5 s for a minute, then up to 
   const patient = all.slice(0, 50);
   assert.equal(Math.max(...patient), 1_500);
   assert.ok(patient.reduce((sum, delayMs) => sum + delayMs, 0) > 60_000);
+  assert.deepEqual(all.slice(0, 4), [200, 400, 800, 1_500]);
+  assert.deepEqual(all.slice(49, 56), [1_500, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]);
   assert.equal(all.at(-1), 30_000);
 });
 

@@ -161,3 +161,17 @@ Deno.test("ManifestFiles.look() fails while the directory is away, and forgets n
     Deno.renameSync(`${at("").slice(0, -1)}.away`, at(""));
     assert.deepEqual(await files.look(anything), none);
   }));
+
+const parents: readonly (readonly [path: string, directory: string])[] = [
+  ["services.yaml", "."],
+  ["/services.yaml", "/"],
+  ["a/services.yaml", "a"],
+  ["/etc/shop/services.yaml", "/etc/shop"],
+];
+
+for (const [path, directory] of parents) {
+  Deno.test(`ManifestFiles sees changes of "${path}" in "${directory}"`, () => {
+    const files = new ManifestFiles(path, { isDirectory: false, clock: clock() });
+    assert.equal(files.directory, directory);
+  });
+}
