@@ -141,6 +141,29 @@ Deno.test("loadManifest() fills in what the apiserver would", () => {
   assert.deepEqual([ready, serving, terminating], [true, true, false]);
 });
 
+Deno.test("loadManifest() fills in what one of them lacks, and leaves what is there", () => {
+  const slice = (metadata: object, port: object) => ({
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata,
+    addressType: "IPv4",
+    ports: [{ port: 80, ...port }],
+    endpoints: [],
+  });
+  const items = [
+    slice({ name: "a" }, { name: "http" }),
+    slice({ name: "b", namespace: "shop" }, {}),
+    slice({ name: "c", namespace: "shop" }, { name: "http" }),
+  ];
+  const loaded = load(JSON.stringify({ apiVersion: "v1", kind: "List", items }), "a.json");
+  assert.ok(loaded.kind === "loaded");
+  const found = loaded.objects.map(({ kind, object }) => {
+    assert.ok(kind === "EndpointSlice");
+    return `${object.namespace}/${object.name} ${JSON.stringify(object.ports[0].name)}`;
+  });
+  assert.deepEqual(found, ['default/a "http"', 'shop/b ""', 'shop/c "http"']);
+});
+
 const texts: readonly (readonly [string, string, string, string])[] = [
   [
     "JSON that ends too soon",
