@@ -257,6 +257,11 @@ const breaches: readonly (readonly [string, object, string])[] = [
     spec({ ipFamilies: ["IPv6"] }),
     "spec.ipFamilies[0] must be the family of the cluster IP",
   ],
+  [
+    "a family of which there is no cluster IP",
+    spec({ ipFamilies: ["IPv4", "IPv6", "IPv6"] }),
+    "spec.ipFamilies must not hold a family twice",
+  ],
   ["an unknown family", spec({ ipFamilies: ["ipv4"] }), "spec.ipFamilies[0] must be IPv4 or IPv6"],
   ["an unknown type", spec({ type: "Clusterip" }), "spec.type must be one of ClusterIP, NodePort"],
   [
