@@ -339,6 +339,8 @@ Deno.test("a sync that nobody wants any more writes nothing", async () => {
   const harness = new Harness();
   const aborted = AbortSignal.abort();
   await assert.rejects(harness.writer.sync(snapshotOf("IPv4", [web]), { kind: "all" }, aborted));
+  await assert.rejects(harness.writer.drifted(aborted));
+  await assert.rejects(harness.writer.maintain(aborted));
   assert.deepEqual(harness.xtables.commits, []);
   assert.deepEqual(harness.failures, []);
 });
