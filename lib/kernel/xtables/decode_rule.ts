@@ -193,10 +193,12 @@ class ExpressionReader {
 /** Undefined for a mask with a hole. */
 function prefixLengthOf(mask: Uint8Array): number | undefined {
   let length = 0;
+  let isOver = false;
   for (const byte of mask) {
     const bits = Math.clz32(~(byte << 24));
-    if (length % 8 !== 0 && byte !== 0) return undefined;
+    if (isOver && byte !== 0) return undefined;
     if (byte !== (0xff00 >> bits & 0xff)) return undefined;
+    isOver ||= byte !== 0xff;
     length += bits;
   }
   return length;
