@@ -131,3 +131,10 @@ function isUnusedRange({ name }: XtStructure, at: number, family: string): boole
   const isBehindAddress = (start: number) => at >= start + 4 && at < start + 16;
   return name === "DNAT" && family === "IPv4" && (isBehindAddress(4) || isBehindAddress(20));
 }
+
+Deno.test("matchStructure() says which set is missing", () => {
+  const match: XtMatch = { kind: "set", name: "KUBE-GONE", sides: ["dst"] };
+  const says = { message: 'Cannot encode rule: no set "KUBE-GONE"' };
+  assert.throws(() => matchStructure(match, sampleSets), says);
+  assert.throws(() => matchStructure(match), says);
+});
