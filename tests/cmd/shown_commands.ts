@@ -41,5 +41,5 @@ function plainCommands(page: string, text: string): readonly ShownCommand[] {
 
 /** With words behind it: the name alone is no command to run. */
 function isOurs(line: string): boolean {
-  return /(^|\| )kube-proxy \S/.test(line);
+  return /(^|\| |-- )kube-proxy \S/.test(line);
 }

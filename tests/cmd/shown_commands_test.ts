@@ -68,6 +68,8 @@ async function withReader(body: (reader: Reader) => Promise<void>): Promise<void
 
 function placed(word: string, folder: string): string {
   if (word.startsWith("examples/")) return root + word;
+  // The node's files, seen from a pod: here they are where they always are.
+  if (word === "/host") return "/";
   return word.endsWith(".yaml") ? `${folder}/${word}` : word;
 }
 
@@ -257,6 +259,8 @@ const judges: Readonly<Record<string, Judge>> = {
   },
   "kube-proxy doctor --manifests examples/shop": diagnoses,
   "kube-proxy doctor --config config.yaml": diagnoses,
+  "kubectl debug node/NODE -it --profile=sysadmin --image=IMAGE-WITH-KUBE-PROXY -- kube-proxy doctor --host-root /host":
+    diagnoses,
   "kube-proxy help": prints(0),
   "kube-proxy namespaces list": synopsis,
   "kube-proxy namespaces opt-out NAME... [--dry-run] [--force] [--yes] [-o json] [--kubeconfig FILE]":
