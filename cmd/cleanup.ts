@@ -43,7 +43,7 @@ const all = "all";
 const modeFlag = defineFlag({
   name: "mode",
   type: oneOf("mode", [...modes, all]),
-  summary: "whose leftovers; all for those of every mode",
+  summary: `whose leftovers: ${modes.join(", ")}; or ${all}`,
   fallback: "",
 });
 

@@ -31,7 +31,7 @@ function expectedRows(start: string, change: string): Readonly<Record<string, re
     .map((text) => text.split(", ").map(three).join(", "));
   const hurried = times("upstream, minSyncPeriod 10ms");
   return {
-    "start of the process to the last VIP": row("start to last VIP, ms", seconds),
+    "start of the process until the last Service answers": row("start to last VIP, ms", seconds),
     "restart to a change's effect": row("restart to a change's effect, ms", seconds),
     "processor time of the start": row("CPU of the start, ms", seconds),
     "memory: peak, at rest": peaks.map((peak, i) => `${peak}, ${rests[i]} MB`),

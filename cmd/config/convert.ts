@@ -40,7 +40,8 @@ const outFlag = defineFlag({
 const splitFlag = defineFlag({
   name: "split",
   type: path,
-  summary: "directory for one file that all nodes share, one for this node, and one for each mode",
+  typeName: "directory",
+  summary: "where to write one file that all nodes share, one for this node, and one for each mode",
   fallback: "",
 });
 

@@ -35,7 +35,7 @@ export const toProxyFlag = defineFlag({
 export const onlyFlag = defineFlag({
   name: "only",
   type: idList,
-  summary: "these checks alone",
+  summary: "these checks alone, such as KRN03,NP01; docs/doctor.md lists them",
   fallback: [],
 });
 

@@ -53,7 +53,7 @@ jq -s 'group_by(.verdict.canMove) | map({canMove: .[0].verdict.canMove, nodes: m
 | \`no, because …\` | false: what failed has no fix on this node | 1 |
 | \`cannot tell, because …\` | null | 2; 1 where something failed as well |
 
-\`, not rehearsed\` behind it says that the rules were not tried, because nobody wanted that. \`--fail-on warn\` exits with 1 for a warning too.
+\`, not rehearsed\` behind it says that the rules were not tried: \`--no-cluster\` or \`--no-probe\` was given, or \`DRY01\` was not among the checks. \`--fail-on warn\` exits with 1 for a warning too.
 A check \`pass\`es, is a \`warn\` or a \`fail\`, is a \`skip\` where what it needs is not there, and is \`unknown\` where it could not be told. The last
 two are never taken for a pass.
 
