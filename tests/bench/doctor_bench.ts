@@ -2,12 +2,14 @@
  * The rehearsal of a large cluster, with objects from a real apiserver, beside what trying it on the live
  * node costs: the start of upstream's proxy in nftables mode on the same objects.
  *   scripts/bench doctor [--services=10000] [--endpoints=10] [--ours-alone]
+ *   scripts/bench doctor --part=looking      all that it looks at, without a rehearsal
  */
 import { parseArgs } from "node:util";
 import { ProxyFiles } from "../controlplane/rig/proxy_files.ts";
 import { ourProgram, ProxyProcess } from "../controlplane/rig/proxy_process.ts";
 import { nodeName, SmallCluster, untilAnsweredBy } from "../controlplane/rig/small_cluster.ts";
 import { podCIDRs } from "../scenarios/addresses.ts";
+import { measureLooking } from "./doctor_looking.ts";
 import { BulkCluster, contenders, startContender } from "./cluster_subject.ts";
 import { formatMs, formatRatio, formatTable, print } from "./table.ts";
 
@@ -16,6 +18,7 @@ const { values } = parseArgs({
   options: {
     services: { type: "string", default: "10000" },
     endpoints: { type: "string", default: "10" },
+    part: { type: "string" },
     // Upstream takes half a minute.
     "ours-alone": { type: "boolean", default: false },
   },
@@ -111,6 +114,11 @@ async function measureUpstream(cluster: SmallCluster, bulk: BulkCluster) {
   }
 }
 
+if (values.part === "looking") {
+  print("## All checks but DRY01, the median of three runs\n");
+  print(await measureLooking());
+  Deno.exit(0);
+}
 await using cluster = await SmallCluster.create();
 const services = Number(values.services);
 const endpoints = Number(values.endpoints);

@@ -1,7 +1,7 @@
 import { check } from "../check.ts";
 import { few, fine, problem } from "../judging/findings.ts";
 import { isJumpOfItsOwn, kubePrefix, proxyTable } from "../judging/kube_names.ts";
-import { allRules, chainsAfter } from "../judging/rule_use.ts";
+import { allRules, chainsAfter, type PlacedRule } from "../judging/rule_use.ts";
 
 /** Software that leads packets into the proxy's chains. */
 export const kubeChainUsers = check({
@@ -23,7 +23,7 @@ export const kubeChainUsers = check({
       chainsAfter(rule).some((to) =>
         to.startsWith(kubePrefix) && !(chain.base && isJumpOfItsOwn(to))
       )
-    ).map(({ place, rule }) => `${place} leads to ${chainsAfter(rule).join(", ")}`);
+    );
     const networks = cni.flatMap(({ path, plugins }) =>
       plugins.filter(({ externalSetMarkChain }) =>
         typeof externalSetMarkChain === "string" && externalSetMarkChain.startsWith(kubePrefix)
@@ -31,13 +31,29 @@ export const kubeChainUsers = check({
         `${path} has externalSetMarkChain: ${externalSetMarkChain}`
       )
     );
-    const found = [...jumps, ...networks];
+    const found = [
+      ...jumps.map(({ place, rule }) => `${place} leads to ${chainsAfter(rule).join(", ")}`),
+      ...networks,
+    ];
     if (found.length === 0) return [fine("rules and CNI", "Nobody jumps to KUBE-*")];
     return [problem("fail", "rules and CNI", {
       evidence: few(found),
       advice: [
-        "Remove them, or have that software mark packets by a rule of its own: the mark is no API.",
+        "Have that software mark packets by a rule of its own, since the mark is no API; or remove:",
+        // The last one first: in the older tables the others' numbers stay as they are then.
+        ...few(jumps.toReversed().map(removalOf)),
+        ...(networks.length > 0
+          ? ["Remove externalSetMarkChain from the CNI's configuration."]
+          : []),
       ],
     })];
   },
 });
+
+function removalOf({ chain, rule, table }: PlacedRule): string {
+  if (table.engine === "nft") {
+    return `nft delete rule ${table.family} ${table.name} ${chain.name} ${rule.place}`;
+  }
+  const tool = table.family === "ip6" ? "ip6tables-legacy" : "iptables-legacy";
+  return `${tool} -t ${table.name} -D ${chain.name} ${rule.place.replace("rule ", "")}`;
+}

@@ -34,7 +34,8 @@ export function expressionsReader(
   { mayProbe, nftables }: ExpressionsOptions,
 ): FactReader<ExpressionProbe> {
   return {
-    timeoutMs: 10_000,
+    // The kernel may have to load twenty modules from a slow disk.
+    timeoutMs: 30_000,
     read: async ({ facts }) => {
       if (!mayProbe) {
         const modules = await facts.read("modules");

@@ -1,0 +1,30 @@
+/** doctor on clean nodes that upstream's proxy serves in each mode, beside a real apiserver: no false alarm. */
+import assert from "node:assert/strict";
+import { iptablesModes, ipvsModes, nameOfMode, nftablesMode } from "../../scenarios/setups.ts";
+import { examineNode, idsOf } from "../inside/examination.ts";
+import { ProofNode, upstreams } from "../inside/proof.ts";
+import { tellOutside } from "../outside.ts";
+
+for (const mode of [nftablesMode, ...iptablesModes, ...ipvsModes]) {
+  Deno.test(`doctor finds nothing that fails on a clean node of upstream's ${nameOfMode(mode)} mode`, async () => {
+    await using node = await ProofNode.create();
+    await using _proxy = await node.start(upstreams(), mode);
+    const told = await examineNode(node, mode.kind);
+    tellOutside("measured", {
+      title: `doctor on upstream's ${nameOfMode(mode)} mode`,
+      warn: idsOf(told, "warn"),
+      skip: idsOf(told, "skip"),
+    });
+    const wrong = [...told.checks.values()]
+      .filter(({ result }) => result === "fail" || result === "unknown");
+    assert.deepEqual(wrong, []);
+    assert.equal(told.from, mode.kind);
+    assert.deepEqual(told.verdict, { canMove: true, changes: 0, because: [] });
+    assert.equal(told.code, 0);
+    // What serves now is what will serve: nothing stops answering.
+    const rehearsal = told.checks.get("DRY01");
+    assert.match(rehearsal?.evidence.join("\n") ?? "", /: all as they should/);
+    assert.doesNotMatch(rehearsal?.evidence.join("\n") ?? "", /would stop answering/);
+    assert.equal(told.checks.get("CFG07")?.result, "pass");
+  });
+}
