@@ -14,15 +14,20 @@ export const rbac = check({
     "Without the right to list and watch these a proxy programs nothing, or less than it should.",
   looks: "Asks the apiserver what the identity of this kubeconfig may do: give it the proxy's own.",
   links: ["https://kubernetes.io/docs/reference/access-authn-authz/rbac/"],
-  results: ["pass", "fail"],
+  results: ["pass", "warn", "fail"],
   needs: ["access"],
   judge: ({ facts: { access }, move: { toProxy } }) => {
     const denied = (access?.denied ?? [])
       .filter((what) => toProxy === "this" || !what.endsWith(" namespaces"));
     if (denied.length === 0) return [fine("apiserver", "Everything that a proxy reads is allowed")];
-    return [problem("fail", "apiserver", {
-      evidence: denied.map((what) => `Not allowed: ${what}`),
-      advice: [role],
-    })];
+    const evidence = denied.map((what) => `Not allowed: ${what}`);
+    // Stock kube-proxy's role has no right to see them, and without it every Service is served.
+    if (denied.every((what) => what.endsWith(" namespaces"))) {
+      return [problem("warn", "apiserver", {
+        evidence: [...evidence, "Namespaces that opted out are served all the same"],
+        advice: [role],
+      })];
+    }
+    return [problem("fail", "apiserver", { evidence, advice: [role] })];
   },
 });

@@ -25,6 +25,5 @@ for (const mode of [nftablesMode, ...iptablesModes, ...ipvsModes]) {
     const rehearsal = told.checks.get("DRY01");
     assert.match(rehearsal?.evidence.join("\n") ?? "", /: all as they should/);
     assert.doesNotMatch(rehearsal?.evidence.join("\n") ?? "", /would stop answering/);
-    assert.equal(told.checks.get("CFG07")?.result, "pass");
   });
 }

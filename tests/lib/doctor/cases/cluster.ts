@@ -131,7 +131,18 @@ export const clusterCases: readonly CheckCases[] = [
     ["one", { access: known({ denied: ["watch services"] }) }, "fail", [
       "Not allowed: watch services",
     ]],
-    ["namespaces", { access: known({ denied: ["list namespaces"] }) }, "fail", []],
+    [
+      "namespaces, without which all are served",
+      { access: known({ denied: ["list namespaces", "watch namespaces"] }) },
+      "warn",
+      ["Not allowed: list namespaces", "Namespaces that opted out are served all the same"],
+    ],
+    [
+      "namespaces and more",
+      { access: known({ denied: ["list namespaces", "watch nodes"] }) },
+      "fail",
+      ["Not allowed: list namespaces", "Not allowed: watch nodes"],
+    ],
     [
       "namespaces, which stock kube-proxy does not read",
       { access: known({ denied: ["list namespaces"] }) },
