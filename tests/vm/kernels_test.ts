@@ -19,7 +19,6 @@ const everywhere: readonly string[] = [
   "tests/vm/fates/ipvs.ts",
   "tests/kernel/doctor/rehearsal_test.ts",
   "tests/kernel/doctor/nothing_changes_test.ts",
-  "tests/vm/room/doctor_modules.ts",
 ];
 
 /** What is worth its time on one kernel only: the oldest has the fewest features. */
@@ -32,11 +31,7 @@ const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
 const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
 
 /** Long stories beside a real apiserver: on all kernels in the long form, else on this one. */
-const proofs: readonly string[] = [
-  "tests/vm/proofs/doctor_sick.ts",
-  "tests/vm/proofs/doctor_clean.ts",
-  ...isFull ? ["tests/vm/proofs/upstream_fates.ts"] : [],
-];
+const proofs: readonly string[] = isFull ? ["tests/vm/proofs/upstream_fates.ts"] : [];
 const kernelOfProofs: KernelName = "6.1";
 
 /** Several times what a guest needs that has one of two cores for itself. */
