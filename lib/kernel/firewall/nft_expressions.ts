@@ -17,7 +17,8 @@ import {
   RANGE_NOT,
   RangeAttr,
 } from "../nf_tables/expression_wire.ts";
-import { DataAttr, ListAttr, VerdictAttr, VerdictCode } from "../nf_tables/wire.ts";
+import { verdictOfCode } from "../nf_tables/verdict.ts";
+import { DataAttr, ListAttr, VerdictAttr } from "../nf_tables/wire.ts";
 import { structureOf } from "../xtables/expression_parts.ts";
 import type { FirewallExpression, FirewallSet, FirewallVerdict } from "./firewall.ts";
 import { matchExpressions, targetExpressions } from "./xt_expressions.ts";
@@ -61,30 +62,15 @@ export function setNamesOf(list: Uint8Array): readonly string[] {
 function readVerdict(verdict: Uint8Array): FirewallVerdict | undefined {
   const attributes = readAttributes(verdict);
   const chain = attributes.get(VerdictAttr.chain);
-  return verdictOfCode(number(attributes, VerdictAttr.code), chain && readString(chain));
+  return firewallVerdict(number(attributes, VerdictAttr.code), chain && readString(chain));
 }
 
-/** A verdict by its number. */
-export function verdictOfCode(
+/** A verdict by its number, also that which only goes on. */
+export function firewallVerdict(
   code: number,
   chain: string | undefined,
 ): FirewallVerdict | undefined {
-  switch (code) {
-    case VerdictCode.accept:
-      return { kind: "accept" };
-    case VerdictCode.drop:
-      return { kind: "drop" };
-    case VerdictCode.return:
-      return { kind: "return" };
-    case CONTINUE:
-      return { kind: "continue" };
-    case VerdictCode.jump:
-      return chain === undefined ? undefined : { kind: "jump", chain };
-    case VerdictCode.goto:
-      return chain === undefined ? undefined : { kind: "goto", chain };
-    default:
-      return undefined;
-  }
+  return code === CONTINUE ? { kind: "continue" } : verdictOfCode(code, chain);
 }
 
 const empty: Uint8Array = new Uint8Array();

@@ -4,7 +4,7 @@ import { ElementCursor } from "../nf_tables/element_cursor.ts";
 import { attributesOf, ElemFlag, SetAttr, SetDescAttr, SetFlag } from "../nf_tables/wire.ts";
 import { compareBytes, decrement } from "../nftables/bytes.ts";
 import type { FirewallElement, FirewallSet } from "./firewall.ts";
-import { verdictOfCode } from "./nft_expressions.ts";
+import { firewallVerdict } from "./nft_expressions.ts";
 import { readString } from "../netlink/attributes.ts";
 
 /** What a set is, without its elements. */
@@ -51,7 +51,7 @@ export function readSet(shape: SetShape, list: Uint8Array): FirewallSet {
     const key = cursor.view(cursor.key).slice();
     const end = cursor.view(cursor.keyEnd);
     const verdict = cursor.verdictCode >= 0
-      ? verdictOfCode(cursor.verdictCode, readString(cursor.view(cursor.chain)))
+      ? firewallVerdict(cursor.verdictCode, readString(cursor.view(cursor.chain)))
       : undefined;
     const value = cursor.view(cursor.data);
     points.push({

@@ -1,12 +1,12 @@
 /** Elements of a dump as values. Timeouts are not looked at: what rules add comes and goes. */
+import { readString } from "../netlink/attributes.ts";
 import { compareBytes, decrement } from "./bytes.ts";
 import { copyElement, ElementCursor } from "../nf_tables/element_cursor.ts";
 import { type FieldLayout, fieldLayout, readFieldRanges, readFields } from "./fields.ts";
 import type { NftElement, NftFamily, NftField, NftSet, NftVerdict } from "./operations.ts";
 import { readComment } from "./user_data.ts";
-import { ElemFlag, VerdictCode } from "../nf_tables/wire.ts";
-
-const text = new TextDecoder();
+import { verdictOfCode } from "../nf_tables/verdict.ts";
+import { ElemFlag } from "../nf_tables/wire.ts";
 
 /** Decodes a list of elements of the set, in the list's order (intervals of a single field: sorted). */
 export function decodeElements(
@@ -22,22 +22,9 @@ export function decodeElements(
   return found;
 }
 
-/** The verdict with that code; `undefined` for codes that are not of our language (queue, continue, …). */
+/** The verdict with that code and the bytes of its chain; undefined for what our language cannot say. */
 export function verdictOf(code: number, chain: Uint8Array): NftVerdict | undefined {
-  switch (code) {
-    case VerdictCode.accept:
-      return { kind: "accept" };
-    case VerdictCode.drop:
-      return { kind: "drop" };
-    case VerdictCode.return:
-      return { kind: "return" };
-    case VerdictCode.jump:
-      return { kind: "jump", chain: text.decode(chain.subarray(0, -1)) };
-    case VerdictCode.goto:
-      return { kind: "goto", chain: text.decode(chain.subarray(0, -1)) };
-    default:
-      return undefined;
-  }
+  return verdictOfCode(code, chain.length === 0 ? undefined : readString(chain));
 }
 
 interface ElementLayouts {

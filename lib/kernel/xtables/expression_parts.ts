@@ -10,7 +10,8 @@ import {
   PayloadBase,
   XtAttr,
 } from "../nf_tables/expression_wire.ts";
-import { DataAttr, VerdictAttr, VerdictCode } from "../nf_tables/wire.ts";
+import { verdictOfCode } from "../nf_tables/verdict.ts";
+import { DataAttr, VerdictAttr } from "../nf_tables/wire.ts";
 import type { XtTarget } from "./rules.ts";
 import type { XtStructure } from "./structure.ts";
 
@@ -110,20 +111,7 @@ export function verdictOf(immediate: Uint8Array): XtTarget | undefined {
       });
     });
   });
-  switch (code) {
-    case VerdictCode.accept:
-      return { kind: "accept" };
-    case VerdictCode.drop:
-      return { kind: "drop" };
-    case VerdictCode.return:
-      return { kind: "return" };
-    case VerdictCode.jump:
-      return chain === undefined ? undefined : { kind: "jump", chain };
-    case VerdictCode.goto:
-      return chain === undefined ? undefined : { kind: "goto", chain };
-    default:
-      return undefined;
-  }
+  return code === undefined ? undefined : verdictOfCode(code, chain);
 }
 
 /** The mask of a `bitwise` that only masks. */

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { FirewallExpression, FirewallSet } from "../../../../lib/kernel/firewall/firewall.ts";
 import {
+  firewallVerdict,
   readExpressions,
   setNamesOf,
-  verdictOfCode,
 } from "../../../../lib/kernel/firewall/nft_expressions.ts";
 import {
   BitwiseAttr,
@@ -214,8 +214,8 @@ Deno.test("setNamesOf() names the sets that lookups look into, and nothing else"
   assert.deepEqual(setNamesOf(list), ["a", "c"]);
 });
 
-Deno.test("verdictOfCode() knows every verdict but those of userspace", () => {
-  const of = (code: number, chain?: string) => verdictOfCode(code, chain);
+Deno.test("firewallVerdict() knows every verdict but those of userspace", () => {
+  const of = (code: number, chain?: string) => firewallVerdict(code, chain);
   assert.deepEqual(of(VerdictCode.accept), { kind: "accept" });
   assert.deepEqual(of(VerdictCode.drop), { kind: "drop" });
   assert.deepEqual(of(VerdictCode.return), { kind: "return" });
