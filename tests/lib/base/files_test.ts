@@ -106,4 +106,7 @@ Deno.test("writeFileAtomically() replaces the file, keeps its mode and leaves li
     assert.ok((await Deno.lstat(`${folder}/link`)).isSymlink);
     await refuses(writeFileAtomically(`${folder}/no/a`, "x"), /^Cannot write ".*\/no\/a": no such/);
     assert.equal([...Deno.readDirSync(folder)].length, 2);
+    await writeFileAtomically(`${folder}/b`, "first");
+    assert.equal(await Deno.readTextFile(`${folder}/b`), "first");
+    assert.equal([...Deno.readDirSync(folder)].length, 3);
   }));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { placeInJson } from "../../../lib/base/json_place.ts";
+import { placeInJson, placeOfOffset } from "../../../lib/base/json_place.ts";
 
 const text = `{
   "a": [1, {"b": "x\\"},{", "c": true}, []],
@@ -35,4 +35,15 @@ for (const [path, expected] of rows) {
 Deno.test("placeInJson() passes the space before the text", () => {
   assert.deepEqual(placeInJson('\n  {"a": 1}', []), { line: 2, column: 3 });
   assert.deepEqual(placeInJson('\n  {"a": 1}', ["a"]), { line: 2, column: 9 });
+});
+
+Deno.test("placeOfOffset() counts the end of a line to that line", () => {
+  const places = [0, 1, 2, 3, 4].map((offset) => placeOfOffset("ab\n\nc", offset));
+  assert.deepEqual(places.map(({ column, line }) => `${line}:${column}`), [
+    "1:1",
+    "1:2",
+    "1:3",
+    "2:1",
+    "3:1",
+  ]);
 });
