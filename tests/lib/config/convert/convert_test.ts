@@ -167,3 +167,12 @@ Deno.test("splitConversion() gives files that mean the same together", () => {
   const texts = Object.fromEntries(files.map(({ name, text }) => [name, text]));
   assert.deepEqual(configurationOf(texts), expected);
 });
+
+Deno.test("convertText() says at the top whose version that is, once", () => {
+  const header = /^# Served by this kube-proxy, not by upstream's: .*\n\n/;
+  const once = convert(v1("mode: nftables\n")).text;
+  assert.match(once, header);
+  const again = convert(once, { to: "v1alpha2" }).text;
+  assert.equal(again.split("# Served by").length, 2);
+  assert.match(again, header);
+});
