@@ -25,6 +25,31 @@ export function forEachAttribute(
   }
 }
 
+/** A part of a payload. */
+export interface AttributeRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The same by offsets, without a view of each value: there may be hundreds of thousands. Ends where `visit`
+ * answers false.
+ */
+export function visitAttributes(
+  bytes: Uint8Array,
+  { from, to }: AttributeRange,
+  visit: (type: number, from: number, to: number) => boolean | void,
+): void {
+  let at = from;
+  while (at + 4 <= to) {
+    const length = bytes[at] | (bytes[at + 1] << 8);
+    if (length < 4 || at + length > to) throw malformed(length, to - at);
+    const type = (bytes[at + 2] | (bytes[at + 3] << 8)) & TYPE_MASK;
+    if (visit(type, at + 4, at + length) === false) return;
+    at += (length + 3) & ~3;
+  }
+}
+
 /** The attributes by type; of a repeated type, the last. */
 export function readAttributes(bytes: Uint8Array): ReadonlyMap<number, Uint8Array> {
   const found = new Map<number, Uint8Array>();

@@ -28,7 +28,12 @@ export interface DumpCollector<T> {
   start(): T;
   /** The message's payload is overwritten after this returns: copy what is kept. */
   add(into: T, message: NetlinkMessage): void;
+  /** Whether a torn dump and the torn one right before it say the same, so that it may be taken; never where absent. */
+  agrees?(earlier: T, later: T): boolean;
 }
+
+/** What a dump may be spoken over. */
+export type RequestSocket = Pick<NetlinkSocket, "nextSequence" | "receive" | "send">;
 
 /** A table that changes all the time is given up after so many torn dumps. */
 const MAX_DUMP_ATTEMPTS = 20;
@@ -37,7 +42,7 @@ const MAX_DUMP_ATTEMPTS = 20;
  * Sends a request and returns what the kernel replied (payloads are copies) before it acknowledged.
  * Throws `NetlinkError` with the kernel's words when it refused.
  */
-export function transact(socket: NetlinkSocket, request: NetlinkRequest): NetlinkMessage[] {
+export function transact(socket: RequestSocket, request: NetlinkRequest): NetlinkMessage[] {
   const sequence = sendRequest(socket, {
     ...request,
     flags: (request.flags ?? 0) | MessageFlag.ack,
@@ -57,16 +62,21 @@ export function transact(socket: NetlinkSocket, request: NetlinkRequest): Netlin
 
 /**
  * Reads a whole table. A dump that the kernel calls torn (NLM_F_DUMP_INTR, EINTR) or that lost
- * messages (ENOBUFS) is repeated from the start, so the result is never half old and half new.
+ * messages (ENOBUFS) is repeated from the start, so the result is never half old and half new, unless
+ * its collector takes a torn one.
  */
 export function dump<T>(
-  socket: NetlinkSocket,
+  socket: RequestSocket,
   request: NetlinkRequest,
   collector: DumpCollector<T>,
 ): T {
+  let earlier: { readonly result: T } | undefined;
   for (let attempts = 1; attempts <= MAX_DUMP_ATTEMPTS; attempts++) {
     const result = collector.start();
-    if (dumpOnce(socket, request, (message) => collector.add(result, message))) return result;
+    const outcome = dumpOnce(socket, request, (message) => collector.add(result, message));
+    if (outcome === "whole") return result;
+    if (outcome === "torn" && earlier && collector.agrees?.(earlier.result, result)) return result;
+    earlier = outcome === "torn" ? { result } : undefined;
   }
   throw new NetlinkError({
     op: request.op,
@@ -75,30 +85,35 @@ export function dump<T>(
   });
 }
 
-/** False when the dump was torn. Reads to its end even then, so that the socket is free again. */
+/**
+ * `torn`: every message came, but the kernel had gone on meanwhile. Reads to its end even where some got
+ * lost, so that the socket is free again.
+ */
 function dumpOnce(
-  socket: NetlinkSocket,
+  socket: RequestSocket,
   request: NetlinkRequest,
   visit: (message: NetlinkMessage) => void,
-): boolean {
+): "whole" | "torn" | "lost" {
   const flags = (request.flags ?? 0) | MessageFlag.dump;
   const sequence = sendRequest(socket, { ...request, flags });
-  let torn = false;
+  let outcome: "whole" | "torn" | "lost" = "whole";
   let fault: Fault | undefined;
   for (;;) {
     const datagram = receiveUnlessLost(socket, request.op);
-    if (!datagram) torn = true;
+    if (!datagram) outcome = "lost";
     for (const message of datagram ? readMessages(datagram) : []) {
       if (message.sequence !== sequence) continue;
-      if ((message.flags & MessageFlag.dumpInterrupted) !== 0) torn = true;
+      const isTorn = (message.flags & MessageFlag.dumpInterrupted) !== 0;
+      if (isTorn && outcome === "whole") outcome = "torn";
       if (message.type === MessageType.error) {
         throwIfRefused(message, request.op);
       } else if (message.type === MessageType.done) {
         if (fault) throw fault.error;
         const errno = readDoneErrno(message);
-        if (errno !== 0 && errno !== Errno.EINTR) throw new NetlinkError({ op: request.op, errno });
-        return errno === 0 && !torn;
-      } else if (!torn && !fault) {
+        if (errno === Errno.EINTR) return "lost";
+        if (errno !== 0) throw new NetlinkError({ op: request.op, errno });
+        return outcome;
+      } else if (outcome !== "lost" && !fault) {
         fault = faultOf(() => visit(message));
       }
     }
@@ -119,7 +134,7 @@ function faultOf(action: () => void): Fault | undefined {
 }
 
 /** Undefined when the receive buffer overflowed: something is lost, what follows still comes. */
-function receiveUnlessLost(socket: NetlinkSocket, op: string): Uint8Array | undefined {
+function receiveUnlessLost(socket: RequestSocket, op: string): Uint8Array | undefined {
   try {
     return socket.receive(op);
   } catch (error) {
@@ -128,7 +143,7 @@ function receiveUnlessLost(socket: NetlinkSocket, op: string): Uint8Array | unde
   }
 }
 
-function sendRequest(socket: NetlinkSocket, request: NetlinkRequest): number {
+function sendRequest(socket: RequestSocket, request: NetlinkRequest): number {
   const sequence = socket.nextSequence();
   const writer = new MessageWriter(512);
   const flags = (request.flags ?? 0) | MessageFlag.request;

@@ -106,13 +106,24 @@ export class MessageWriter {
   string(type: number, value: string): void {
     this.#reserve(value.length * 3 + 12);
     const start = this.#at;
-    const { written } = this.#encoder.encodeInto(value, this.#bytes.subarray(start + 4));
+    const written = this.#writeAscii(value, start + 4) ??
+      this.#encoder.encodeInto(value, this.#bytes.subarray(start + 4)).written;
     const length = written + 5;
     if (length > MAX_ATTRIBUTE) throw tooLong(length);
     this.#bytes[start + 4 + written] = 0;
     this.#view.setUint16(start, length, true);
     this.#view.setUint16(start + 2, type, true);
     this.#at = this.#pad(start + length);
+  }
+
+  /** Names are ASCII, and there are hundreds of thousands. Undefined for any other text. */
+  #writeAscii(value: string, at: number): number | undefined {
+    for (let i = 0; i < value.length; i++) {
+      const code = value.charCodeAt(i);
+      if (code > 0x7f) return undefined;
+      this.#bytes[at + i] = code;
+    }
+    return value.length;
   }
 
   /** Raw bytes: addresses, keys, structures, attributes copied from a dump. */

@@ -2,7 +2,7 @@
  * A number for many answers of nf_tables, made of a few of their attributes: what did not change need
  * not be handed from thread to thread, nor decoded.
  */
-import { forEachAttribute } from "../netlink/attributes.ts";
+import { type AttributeRange as Range, visitAttributes } from "../netlink/attributes.ts";
 
 /** What of the answers the number is made of. */
 export interface DigestOptions {
@@ -12,12 +12,11 @@ export interface DigestOptions {
   readonly expressions?: number;
   /** Answers whose attribute has another text than these do not count. */
   readonly only?: { readonly attribute: number; readonly texts: readonly string[] };
-}
-
-/** A part of a payload. */
-interface Range {
-  readonly from: number;
-  readonly to: number;
+  /**
+   * The number is that of the answers up to the last one whose attribute has one of these texts; that
+   * of all answers where one of the texts never came.
+   */
+  readonly through?: { readonly attribute: number; readonly texts: readonly string[] };
 }
 
 /** `struct nfgenmsg`, in which the generation is. */
@@ -31,38 +30,46 @@ const counter = encoder.encode("counter\0");
 export class AnswerDigest {
   readonly #attributes: ReadonlySet<number>;
   readonly #expressions: number | undefined;
-  readonly #filter:
-    | { readonly attribute: number; readonly texts: readonly Uint8Array[] }
-    | undefined;
+  readonly #filter: EncodedTexts | undefined;
+  readonly #through: EncodedTexts | undefined;
+  /** The texts of `through` that came. */
+  readonly #seen = new Set<number>();
+  /** The number behind the last of them. */
+  #reached = 0;
   #first = 0x811c9dc5;
   #second = 0x9747b28c;
 
-  constructor({ attributes, expressions, only }: DigestOptions) {
+  constructor({ attributes, expressions, only, through }: DigestOptions) {
     this.#attributes = new Set(attributes);
     this.#expressions = expressions;
-    this.#filter = only && {
-      attribute: only.attribute,
-      texts: only.texts.map((text) => encoder.encode(`${text}\0`)),
-    };
+    this.#filter = only && encodeTexts(only);
+    this.#through = through && encodeTexts(through);
   }
 
   /** Takes an answer's payload, in its turn. */
   add(payload: Uint8Array): void {
     const whole = { from: HEADER_BYTES, to: payload.length };
-    const filter = this.#filter;
-    if (filter) {
-      const at = findAttribute(payload, { ...whole, wanted: filter.attribute });
-      if (!filter.texts.some((text) => holdsAt(payload, { at, text }))) return;
-    }
+    if (this.#filter && indexOfText(payload, this.#filter) < 0) return;
     visitAttributes(payload, whole, (type, from, to) => {
       if (!this.#attributes.has(type)) return;
       if (type === this.#expressions) this.#addExpressions(payload, { from, to });
       else this.#mix(payload, { type, from, to });
     });
+    if (!this.#through) return;
+    const index = indexOfText(payload, this.#through);
+    if (index < 0) return;
+    this.#seen.add(index);
+    this.#reached = this.#mixed;
   }
 
   /** The number: equal for equal answers in equal order. */
   get value(): number {
+    return this.#through && this.#seen.size === this.#through.texts.length
+      ? this.#reached
+      : this.#mixed;
+  }
+
+  get #mixed(): number {
     return (this.#first >>> 0) * 0x20_0000 + (this.#second >>> 11);
   }
 
@@ -91,6 +98,24 @@ export class AnswerDigest {
   }
 }
 
+interface EncodedTexts {
+  readonly attribute: number;
+  readonly texts: readonly Uint8Array[];
+}
+
+function encodeTexts(
+  { attribute, texts }: { readonly attribute: number; readonly texts: readonly string[] },
+): EncodedTexts {
+  return { attribute, texts: texts.map((text) => encoder.encode(`${text}\0`)) };
+}
+
+/** Which of the texts an answer has; -1 for none of them. */
+function indexOfText(payload: Uint8Array, { attribute, texts }: EncodedTexts): number {
+  const whole = { from: HEADER_BYTES, to: payload.length };
+  const at = findAttribute(payload, { ...whole, wanted: attribute });
+  return texts.findIndex((text) => holdsAt(payload, { at, text }));
+}
+
 /** Where the value of the attribute begins; past the end where there is none. */
 function findAttribute(
   payload: Uint8Array,
@@ -111,21 +136,4 @@ function holdsAt(
 ): boolean {
   for (let i = 0; i < text.length; i++) if (payload[at + i] !== text[i]) return false;
   return true;
-}
-
-/** Without a view of each value: there are hundreds of thousands. Ends where `visit` answers false. */
-function visitAttributes(
-  payload: Uint8Array,
-  { from, to }: Range,
-  visit: (type: number, from: number, to: number) => boolean | void,
-): void {
-  let at = from;
-  while (at + 4 <= to) {
-    const length = payload[at] | (payload[at + 1] << 8);
-    // Says what is wrong with it.
-    if (length < 4 || at + length > to) forEachAttribute(payload.subarray(at, to), () => {});
-    const type = (payload[at + 2] | (payload[at + 3] << 8)) & 0x3fff;
-    if (visit(type, at + 4, at + length) === false) return;
-    at += (length + 3) & ~3;
-  }
 }

@@ -8,6 +8,13 @@ import { AnswerDigest, type DigestOptions } from "./answer_digest.ts";
 import { compareElementLists, type ListDifference } from "./compare_element_lists.ts";
 import { joinElementLists, pieces } from "./element_cursor.ts";
 import { GenerationReader } from "./generation.ts";
+import {
+  type PackedGroups,
+  type PackedPayloads,
+  PayloadPacker,
+  unpackGroups,
+  unpackPayloads,
+} from "./packed_payloads.ts";
 import { SeriesNumbers } from "./series_numbers.ts";
 import type {
   CommitEcho,
@@ -64,11 +71,11 @@ export class DirectTransport implements NfTransport {
   }
 
   query(query: NfQuery): Promise<readonly Uint8Array[]> {
-    return settle(() => this.#payloads(query));
+    return settle(() => unpackPayloads(this.packedPayloads(query)));
   }
 
   queryEach(queries: NfQueryEach): Promise<readonly (readonly Uint8Array[])[]> {
-    return settle(() => this.payloadsOfEach(queries));
+    return settle(() => unpackGroups(this.packedPayloadsOfEach(queries)));
   }
 
   digests(query: NfDigestQuery): Promise<Float64Array> {
@@ -127,11 +134,20 @@ export class DirectTransport implements NfTransport {
     return difference;
   }
 
+  /** See `query`. */
+  packedPayloads(query: NfQuery): PackedPayloads {
+    return this.#pack(query, new PayloadPacker()).finish();
+  }
+
   /** See `queryEach`. */
-  payloadsOfEach({ attribute, names, query }: NfQueryEach): Uint8Array[][] {
-    return names.map((name) =>
-      this.#payloads({ ...query, names: [...query.names, [attribute, name]] })
-    );
+  packedPayloadsOfEach({ attribute, names, query }: NfQueryEach): PackedGroups {
+    const packer = new PayloadPacker();
+    const counts = Uint32Array.from(names, (name) => {
+      const before = packer.count;
+      this.#pack({ ...query, names: [...query.names, [attribute, name]] }, packer);
+      return packer.count - before;
+    });
+    return { payloads: packer.finish(), counts };
   }
 
   /** See `digests`. */
@@ -146,7 +162,7 @@ export class DirectTransport implements NfTransport {
 
   /** The elements of a set, as one list. Throws `NetlinkError`. */
   dumpElements(query: NfQuery): Uint8Array {
-    return joinElementLists(this.#payloads(query));
+    return joinElementLists(unpackPayloads(this.packedPayloads(query)));
   }
 
   /** See `commit`; the series has a number. */
@@ -185,13 +201,26 @@ export class DirectTransport implements NfTransport {
     return digest.value;
   }
 
-  #payloads(query: NfQuery): Uint8Array[] {
+  #pack(query: NfQuery, packer: PayloadPacker): PayloadPacker {
     const request = requestOf(query);
-    if (!query.dump) return transact(this.#socket, request).map(({ payload }) => payload);
-    return dump<Uint8Array[]>(this.#socket, request, {
-      start: () => [],
-      add: (payloads, { payload }) => payloads.push(payload.slice()),
+    if (!query.dump) {
+      for (const { payload } of transact(this.#socket, request)) packer.add(payload);
+      return packer;
+    }
+    const { settled } = query;
+    const from = packer.count;
+    dump<AnswerDigest | undefined>(this.#socket, request, {
+      start: () => {
+        packer.truncate(from);
+        return settled && new AnswerDigest(settled);
+      },
+      add: (digest, { payload }) => {
+        packer.add(payload);
+        digest?.add(payload);
+      },
+      agrees: (earlier, later) => earlier !== undefined && earlier.value === later?.value,
     });
+    return packer;
   }
 
   /** What an interrupted request left behind must not be taken for an answer to this one. */

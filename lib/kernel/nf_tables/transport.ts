@@ -16,6 +16,14 @@ export interface NfQuery {
   readonly names: readonly (readonly [attribute: number, name: string])[];
   /** Ask for all, or for the one that the names identify. */
   readonly dump: boolean;
+  /**
+   * Every commit of anybody interrupts a dump, which then begins anew. One that is as long as others' commits
+   * are often never ends so. With this, an interrupted one is taken too, if this number of its answers is
+   * that of the one right before it. The kernel goes on behind as many objects as it gave, so only one that it
+   * gave, and that is gone then, makes it leave one out: the second dump has the gone one no more.
+   * Whatever was there from the beginning to the end is among the answers.
+   */
+  readonly settled?: DigestOptions;
 }
 
 /** One question about each of many names, which stand behind the names of the question itself. */

@@ -6,22 +6,16 @@
 import { NetlinkError } from "../netlink/errors.ts";
 import { DirectTransport } from "./direct_transport.ts";
 import type { NfQuery } from "./transport.ts";
-import {
-  packGroups,
-  packPayloads,
-  type WorkerAnswer,
-  type WorkerFailure,
-  type WorkerRequest,
-} from "./worker_messages.ts";
+import type { WorkerAnswer, WorkerFailure, WorkerRequest } from "./worker_messages.ts";
 
 serve();
 
 function serve(): void {
   let server: Server | undefined;
 
-  self.onmessage = async ({ data: request }: MessageEvent<WorkerRequest>) => {
+  self.onmessage = ({ data: request }: MessageEvent<WorkerRequest>) => {
     try {
-      await (server ??= new Server()).handle(request);
+      (server ??= new Server()).handle(request);
     } catch (error) {
       answer({ kind: "failed", id: request.id, failure: failureOf(error) });
     }
@@ -37,7 +31,7 @@ class Server {
   readonly #transport = new DirectTransport();
   readonly #dumped = new Map<number, Dumped>();
 
-  async handle(request: WorkerRequest): Promise<void> {
+  handle(request: WorkerRequest): void {
     const { id } = request;
     switch (request.kind) {
       case "open":
@@ -47,14 +41,14 @@ class Server {
         return answer({ kind: "committed", id, result }, [result.bytes.buffer]);
       }
       case "query": {
-        const payloads = packPayloads(await this.#transport.query(request.query));
+        const payloads = this.#transport.packedPayloads(request.query);
         return answer({ kind: "payloads", id, payloads }, [
           payloads.bytes.buffer,
           payloads.lengths.buffer,
         ]);
       }
       case "query-each": {
-        const groups = packGroups(this.#transport.payloadsOfEach(request.queries));
+        const groups = this.#transport.packedPayloadsOfEach(request.queries);
         const { counts, payloads } = groups;
         return answer({ kind: "payload-groups", id, groups }, [
           counts.buffer,

@@ -1,6 +1,7 @@
 /** What the nf_tables worker and its owner say to each other. */
 import type { NetlinkErrorOptions } from "../netlink/errors.ts";
 import type { ListDifference } from "./compare_element_lists.ts";
+import type { PackedGroups, PackedPayloads } from "./packed_payloads.ts";
 import type {
   CommitResult,
   LookUpResult,
@@ -53,48 +54,3 @@ export type WorkerAnswer =
 export type WorkerFailure =
   | { readonly kind: "netlink"; readonly options: NetlinkErrorOptions }
   | { readonly kind: "other"; readonly message: string };
-
-/** Many payloads in one buffer, since each buffer that is handed over costs. */
-export interface PackedPayloads {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly lengths: Uint32Array<ArrayBuffer>;
-}
-
-/** Copies the payloads into one buffer. */
-export function packPayloads(payloads: readonly Uint8Array[]): PackedPayloads {
-  const lengths = Uint32Array.from(payloads, ({ length }) => length);
-  const bytes = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
-  let at = 0;
-  for (const payload of payloads) {
-    bytes.set(payload, at);
-    at += payload.length;
-  }
-  return { bytes, lengths };
-}
-
-/** Views of the packed payloads. */
-export function unpackPayloads({ bytes, lengths }: PackedPayloads): Uint8Array[] {
-  let at = 0;
-  return Array.from(lengths, (length) => bytes.subarray(at, at += length));
-}
-
-/** Lists of payloads in one buffer, each with its own count. */
-export interface PackedGroups {
-  readonly payloads: PackedPayloads;
-  readonly counts: Uint32Array<ArrayBuffer>;
-}
-
-/** Copies the payloads of all groups into one buffer. */
-export function packGroups(groups: readonly (readonly Uint8Array[])[]): PackedGroups {
-  return {
-    payloads: packPayloads(groups.flat()),
-    counts: Uint32Array.from(groups, ({ length }) => length),
-  };
-}
-
-/** Views of the packed payloads, group by group. */
-export function unpackGroups({ counts, payloads }: PackedGroups): Uint8Array[][] {
-  const all = unpackPayloads(payloads);
-  let at = 0;
-  return Array.from(counts, (count) => all.slice(at, at += count));
-}

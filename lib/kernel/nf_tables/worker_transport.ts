@@ -12,12 +12,8 @@ import type {
   NfQueryEach,
   NfTransport,
 } from "./transport.ts";
-import {
-  unpackGroups,
-  unpackPayloads,
-  type WorkerAnswer,
-  type WorkerRequest,
-} from "./worker_messages.ts";
+import { unpackGroups, unpackPayloads } from "./packed_payloads.ts";
+import type { WorkerAnswer, WorkerRequest } from "./worker_messages.ts";
 import { workerUrl } from "./worker_url.ts";
 
 interface Pending {

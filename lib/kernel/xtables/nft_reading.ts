@@ -5,7 +5,7 @@
  */
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { NfQuery, NfTransport } from "../nf_tables/transport.ts";
-import { Msg, RuleAttr } from "../nf_tables/wire.ts";
+import { ChainAttr, Msg, RuleAttr } from "../nf_tables/wire.ts";
 import { decodeChain, decodeListedRule, type XtHandledRule } from "./decode_listing.ts";
 import { differing } from "./differing.ts";
 import { xtFamilyFacts } from "./family.ts";
@@ -35,7 +35,14 @@ export class NftReading implements XtReading {
   /** Lists the chains. */
   static async open(options: NftReadingOptions): Promise<NftReading> {
     const { family, tables, transport } = options;
-    const payloads = await transport.query(chainsQuery(family));
+    const payloads = await transport.query({
+      ...chainsQuery(family),
+      // Whoever writes other tables does not keep us from reading ours.
+      settled: {
+        attributes: [ChainAttr.table, ChainAttr.name, ChainAttr.handle],
+        through: { attribute: ChainAttr.table, texts: tables },
+      },
+    });
     const chains = payloads.map(decodeChain).filter((chain) => chain !== undefined);
     return new NftReading(options, chains.filter(({ table }) => tables.includes(table)));
   }

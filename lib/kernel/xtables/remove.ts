@@ -66,6 +66,15 @@ export interface XtRemovalOptions {
   readonly owned: readonly XtOwned[];
 }
 
+/** A removal, where its plan is there already. */
+export interface XtPlannedRemovalOptions extends XtRemovalOptions {
+  /**
+   * Made before, and tried first without reading again. Where it is outdated the commit is refused, or
+   * leaves what came since, which the reading behind it finds: a chain that is led to cannot go.
+   */
+  readonly planned?: XtRemovalPlan;
+}
+
 /** Between reading and writing somebody else may write: so often it is read again. */
 const tries = 3;
 
@@ -100,19 +109,20 @@ export async function planXtRemoval(
  */
 export async function removeOwned(
   xtables: Xtables,
-  options: XtRemovalOptions,
+  { planned, ...options }: XtPlannedRemovalOptions,
   signal: AbortSignal,
 ): Promise<XtRemovalReport> {
   signal.throwIfAborted();
-  const done: XtRemovalStep[] = [];
+  let done: readonly XtRemovalStep[] = [];
   let interrupted: readonly XtRemovalStep[] = [];
   let error: unknown;
   for (let attempt = 0; attempt < tries && !signal.aborted; attempt++) {
-    const { changes, steps } = await planXtRemoval(xtables, options);
+    const isPlanned = attempt === 0 && planned !== undefined;
+    const { changes, steps } = isPlanned ? planned : await planXtRemoval(xtables, options);
     if (changes.length === 0) return { steps: done, left: [] };
     try {
       await xtables.commit(options.family, changes, { signal });
-      done.push(...steps);
+      done = done.concat(steps);
     } catch (refusal) {
       error = refusal;
       if (signal.aborted) interrupted = steps;
@@ -123,8 +133,8 @@ export async function removeOwned(
   const { steps: left } = await planXtRemoval(xtables, options);
   const isLeft = new Set(left.map((each) => JSON.stringify(each)));
   // Nobody knows whether a commit that was stopped was made, until it is read.
-  done.push(...interrupted.filter((each) => !isLeft.has(JSON.stringify(each))));
-  return { steps: done, left, ...(error !== undefined && { error }) };
+  const gone = interrupted.filter((each) => !isLeft.has(JSON.stringify(each)));
+  return { steps: done.concat(gone), left, ...(error !== undefined && { error }) };
 }
 
 /** The first refusal tells: others may follow from it. */

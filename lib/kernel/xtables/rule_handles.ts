@@ -43,7 +43,7 @@ export class RuleHandles {
 
   /** What is known of this chain may be wrong. */
   forget(place: XtPlace): void {
-    this.#chains.delete(nameOf(place));
+    if (this.#chains.size > 0) this.#chains.delete(nameOf(place));
   }
 }
 

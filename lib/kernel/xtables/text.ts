@@ -35,14 +35,23 @@ export function ruleText(rule: XtRule, family: IpFamily): string {
 
 /**
  * A restore's input that makes these changes: tables in the order of their first change, changes in
- * their order. A chain is declared to be made and to be flushed alike.
+ * their order. A chain is declared to be made and to be flushed alike, but one that goes is flushed by name.
  */
 export function changesText(changes: readonly XtChange[], family: IpFamily): string {
   return [...byTable(changes)]
     .map(([table, indexes]) => {
       let text = `*${table}\n`;
+      const going = new Set(
+        indexes.flatMap((index) => {
+          const change = changes[index];
+          return change.kind === "delete-chain" ? [change.chain] : [];
+        }),
+      );
       for (const index of indexes) {
-        const line = changeText(changes[index], family);
+        const change = changes[index];
+        // To declare each of 100,000 chains takes the tool ten times as long as to flush it.
+        const isFlushed = change.kind === "flush-chain" && going.has(change.chain);
+        const line = isFlushed ? `-F ${change.chain}` : changeText(change, family);
         if (line !== undefined) text += `${line}\n`;
       }
       return `${text}COMMIT\n`;

@@ -22,7 +22,7 @@ const emptyEntries = 5;
  * The older tables can only be had whole, by a question that holds this thread up. A larger one than
  * this is not read: some thousand Services of a proxy are in it, nobody else has so many rules.
  */
-const mostBytesRead = 4 << 20;
+export const mostBytesRead = 4 << 20;
 
 /**
  * Where any of the chains is, by family, iptables' nft backend first. One listing of tables, and a

@@ -9,11 +9,13 @@ import {
   removeOwned,
   type XtHeldChain,
   type XtOwned,
+  type XtRemovalPlan,
   type XtRemovalStep,
 } from "../../kernel/xtables/remove.ts";
 import { toolOf } from "../../kernel/xtables/rules.ts";
 import type { XtBackend } from "../../kernel/xtables/xtables.ts";
 import type { Kept, Removal, RemovalPlan, RemovalReport, RemovalStep } from "../leftovers.ts";
+import { mostBytesRead } from "./find_chains.ts";
 import { sharedChains } from "./owned_chains.ts";
 
 /** Whose chains they are. */
@@ -28,6 +30,18 @@ export interface ChainSharing {
   /** Completes "shared with ". */
   readonly reason: string;
   isThere(kernel: Kernel, place: Place): Promise<boolean>;
+}
+
+/** A plan with what it was made of, so that the rules of a large node are not read twice. */
+interface ChainRemovalPlan extends RemovalPlan {
+  readonly prepared?: readonly PreparedPlace[];
+}
+
+interface PreparedPlace {
+  readonly place: Place;
+  /** Another mode needed some of the chains. */
+  readonly isShared: boolean;
+  readonly plan: XtRemovalPlan;
 }
 
 const stopped = "stopped before it was removed";
@@ -46,7 +60,7 @@ const places: readonly Place[] = (["nft", "legacy"] as const).flatMap((backend) 
 export function chainRemoval(options: ChainRemovalOptions): Removal {
   return {
     plan: (kernel, signal) => plan(kernel, signal, options),
-    apply: (kernel, { steps }, signal) => apply(kernel, { steps, signal }, options),
+    apply: (kernel, planned, signal) => apply(kernel, { planned, signal }, options),
   };
 }
 
@@ -54,8 +68,8 @@ async function plan(
   kernel: Kernel,
   signal: AbortSignal,
   options: ChainRemovalOptions,
-): Promise<RemovalPlan> {
-  const steps: RemovalStep[] = [];
+): Promise<ChainRemovalPlan> {
+  const prepared: PreparedPlace[] = [];
   const kept: Kept[] = [];
   const remaining: Kept[] = [];
   const remarks: string[] = [];
@@ -72,7 +86,9 @@ async function plan(
       }
       const { backend, family } = place;
       const found = await planXtRemoval(await kernel.xtables(backend), { family, owned: mine });
-      steps.push(...found.steps.map((step) => stepOf(step, place)));
+      if (found.steps.length > 0) {
+        prepared.push({ place, isShared: mine !== options.owned, plan: found });
+      }
       kept.push(...found.held.map((held) => keptOf(held, place)));
       isShared ||= mine !== options.owned && found.steps.length > 0;
     } catch (error) {
@@ -89,24 +105,39 @@ async function plan(
     const names = [...sharedChains.nat, ...sharedChains.filter].join(", ");
     kept.push({ what: `chains ${names}`, reason: `shared with ${options.sharing.reason}` });
   }
-  return { steps, kept, remaining, remarks };
+  const steps = prepared.flatMap((each) => each.plan.steps.map((step) => stepOf(step, each.place)));
+  return { steps, kept, remaining, remarks, ...(prepared.length > 0 && { prepared }) };
+}
+
+/** Whoever hands it on may have changed its steps, and keeps the rest. */
+function preparedIn(planned: RemovalPlan): readonly PreparedPlace[] {
+  const { prepared = [] }: ChainRemovalPlan = planned;
+  return prepared;
 }
 
 async function apply(
   kernel: Kernel,
-  { signal, steps }: { readonly steps: readonly RemovalStep[]; readonly signal: AbortSignal },
+  { planned, signal }: { readonly planned: RemovalPlan; readonly signal: AbortSignal },
   options: ChainRemovalOptions,
 ): Promise<RemovalReport> {
-  const removed: RemovalStep[] = [];
+  let removed: readonly RemovalStep[] = [];
   const remaining: Kept[] = [];
   for (const place of places) {
     const { backend, family } = place;
-    if (!steps.some((step) => step.backend === backend && step.family === family)) continue;
+    if (!planned.steps.some((step) => step.backend === backend && step.family === family)) continue;
     try {
       const xtables = await kernel.xtables(backend);
       const mine = await mineIn(place, kernel, options);
-      const report = await removeOwned(xtables, { family, owned: mine }, signal);
-      removed.push(...report.steps.map((step) => stepOf(step, place)));
+      const isShared = mine !== options.owned;
+      const prepared = preparedIn(planned).find((each) =>
+        each.place === place && each.isShared === isShared
+      );
+      const report = await removeOwned(xtables, {
+        family,
+        owned: mine,
+        ...(prepared && { planned: prepared.plan }),
+      }, signal);
+      removed = removed.concat(report.steps.map((step) => stepOf(step, place)));
       if (report.left.length === 0) continue;
       const reason = signal.aborted
         ? stopped
@@ -133,12 +164,17 @@ function wayTo(
 ): "open" | "nothing" | Kept {
   if (backend === "nft") return "open";
   const loaded = legacyTables.loaded(family);
-  const chains = owned.filter(({ table }) => loaded.includes(table)).flatMap((each) =>
+  const there = owned.filter(({ table }) => loaded.includes(table));
+  const tool = `${toolOf(family)}-legacy-restore`;
+  const hasTool = commands.lookPath(tool) !== undefined;
+  // A large table is read once: the tool names its chains as well.
+  const isLarge = there.some(({ table }) => legacyTables.info(family, table).bytes > mostBytesRead);
+  if (isLarge && hasTool) return "open";
+  const chains = there.flatMap((each) =>
     ownedChains(legacyTables.chains(family, each.table), each)
   );
   if (chains.length === 0) return "nothing";
-  const tool = `${toolOf(family)}-legacy-restore`;
-  if (commands.lookPath(tool) !== undefined) return "open";
+  if (hasTool) return "open";
   return {
     what: whatOf({ backend, family }, chains.length),
     reason:

@@ -84,3 +84,19 @@ Deno.test("AnswerDigest knows the flags of a type, and refuses lengths that lead
   const cut = nat.slice(0, nat.length - 2);
   assert.throws(() => digestOf(options, cut), { name: "RangeError", message: /netlink attribute/ });
 });
+
+Deno.test("AnswerDigest counts the answers up to the last of some, or all where one of these is missing", () => {
+  const through = { attribute: 1, texts: ["nat", "raw"] };
+  const digest = (...names: readonly string[]) =>
+    digestOf(
+      { ...options, through },
+      ...names.map((name, index) => payloadOf([[1, text(name)], [3, [index]]])),
+    );
+  const usual = digest("mangle", "nat", "other", "raw", "raw");
+  assert.equal(digest("mangle", "nat", "other", "raw", "raw", "behind"), usual);
+  assert.notEqual(digest("mangle", "nat", "other", "raw"), usual);
+  assert.notEqual(digest("mangle", "nat", "others", "raw", "raw"), usual);
+  assert.notEqual(digest("nat", "mangle", "other", "raw", "raw"), usual);
+  assert.notEqual(digest("nat", "a"), digest("nat", "b"), "a text is missing");
+  assert.notEqual(digest("a"), digest("b"), "both are");
+});

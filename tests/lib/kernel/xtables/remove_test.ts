@@ -7,6 +7,7 @@ import {
   type XtOwned,
 } from "../../../../lib/kernel/xtables/remove.ts";
 import type { XtChange, XtRule } from "../../../../lib/kernel/xtables/rules.ts";
+import type { XtChain } from "../../../../lib/kernel/xtables/xtables.ts";
 
 const { signal } = new AbortController();
 const family = "IPv4";
@@ -170,4 +171,56 @@ Deno.test("removeOwned() does not try again what stays refused", async () => {
   await assert.rejects(removeOwned(xtables, { family, owned: [owned] }, AbortSignal.abort()), {
     name: "AbortError",
   });
+});
+
+Deno.test("removeOwned() does a plan that is there without reading first, and reads where it is outdated", async () => {
+  const xtables = node();
+  const planned = await planXtRemoval(xtables, { family, owned: [owned] });
+  let readings = 0;
+  const read = xtables.read.bind(xtables);
+  xtables.read = async (...given) => {
+    readings++;
+    return await read(...given);
+  };
+  const report = await removeOwned(xtables, { family, owned: [owned], planned }, signal);
+  assert.deepEqual(report, { steps: planned.steps, left: [] });
+  assert.equal(readings, 1, "behind the commit alone");
+
+  const changed = node();
+  changed.edit(family, [chain("OTHER-OWN"), rule("THEIRS", jump("OWN-EFGH"))]);
+  const later = await removeOwned(changed, { family, owned: [owned], planned }, signal);
+  assert.deepEqual(await chainsOf(changed), ["OWN-ABCDE", "OWN-EFGH", "OWN-mine", "THEIRS"]);
+  assert.deepEqual(later.left, []);
+  assert.ok(later.steps.some(({ name }) => name === "OTHER-OWN"));
+});
+
+Deno.test("removeOwned() finds what came after its plan was made", async () => {
+  const xtables = node();
+  const planned = await planXtRemoval(xtables, { family, owned: [owned] });
+  xtables.edit(family, [chain("OTHER-OWN")]);
+  const report = await removeOwned(xtables, { family, owned: [owned], planned }, signal);
+  assert.deepEqual(report.left, []);
+  assert.deepEqual(report.steps.slice(planned.steps.length).map(({ name }) => name), ["OTHER-OWN"]);
+});
+
+Deno.test("removeOwned() takes more chains than a call can have arguments", async () => {
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const names = Array.from({ length: 130_000 }, (_, n) => {
+    const at = (power: number) => letters[Math.floor(n / 26 ** power) % 26];
+    return `OWN-${at(3)}${at(2)}${at(1)}${at(0)}`;
+  });
+  const xtables = new FakeXtables();
+  let there: readonly XtChain[] = names.map((name) => ({ table, name, isBuiltIn: false }));
+  xtables.read = () =>
+    Promise.resolve({
+      chains: there,
+      rules: () => Promise.resolve(new Map()),
+      differing: () => Promise.resolve([]),
+    });
+  xtables.commit = () => {
+    there = [];
+    return Promise.resolve(undefined);
+  };
+  const { left, steps } = await removeOwned(xtables, { family, owned: [owned] }, signal);
+  assert.deepEqual([left.length, steps.length], [0, names.length]);
 });

@@ -121,3 +121,19 @@ Deno.test("chanceOf() rounds as iptables does with upstream's ten digits", () =>
     2147484,
   ]);
 });
+
+Deno.test("changesText() flushes a chain that goes by name, and declares any other", () => {
+  const place = { table: "nat", chain: "GOES" } as const;
+  const going: readonly XtChange[] = [
+    { kind: "flush-chain", ...place },
+    { kind: "flush-chain", table: "nat", chain: "STAYS" },
+    { kind: "flush-chain", table: "filter", chain: "GOES" },
+    { kind: "delete-chain", ...place },
+  ];
+  assert.equal(
+    changesText(going, "IPv4"),
+    "*nat\n-F GOES\n:STAYS - [0:0]\n-X GOES\nCOMMIT\n*filter\n:GOES - [0:0]\nCOMMIT\n",
+  );
+  assert.equal(changeOfLine(2, { changes: going, family: "IPv4" }), 0);
+  assert.equal(changeOfLine(4, { changes: going, family: "IPv4" }), 3);
+});

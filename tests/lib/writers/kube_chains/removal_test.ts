@@ -194,3 +194,39 @@ Deno.test("a cleanup that is stopped between two families says what is done, and
   nft.commit = commit;
   assert.deepEqual((await iptables.removal.apply(kernel, rest, signal)).remaining, []);
 });
+
+Deno.test("a large older table is not read to see whether there is something: the tool reads it", async () => {
+  const kernel = kernelWith("legacy", { chains: ["KUBE-SERVICES", hashed] });
+  const tables = kernel.legacyTables as FakeLegacyTables;
+  let readings = 0;
+  const chainsOf = tables.chains.bind(tables);
+  tables.chains = (...given) => {
+    readings++;
+    return chainsOf(...given);
+  };
+  tables.tables.set("IPv4 nat", { entries: 400_000, bytes: 192 << 20 });
+  const plan = await iptables.removal.plan(kernel, signal);
+  assert.deepEqual(plan.steps.map(({ name }) => name), ["KUBE-SERVICES", hashed]);
+  assert.equal(readings, 0);
+  const without = kernelWith("legacy", {
+    chains: ["KUBE-SERVICES", hashed],
+    commands: new FakeCommands(),
+  });
+  (without.legacyTables as FakeLegacyTables).tables.set("IPv4 nat", {
+    entries: 400_000,
+    bytes: 192 << 20,
+  });
+  const { remaining } = await iptables.removal.plan(without, signal);
+  assert.equal(remaining[0].what, "2 chains and rules in the legacy backend of iptables");
+});
+
+Deno.test("a plan is made anew where another mode came since", async () => {
+  const chains = ["KUBE-SERVICES", "KUBE-MARK-MASQ", hashed];
+  const plan = await iptables.removal.plan(kernelWith("nft", { chains }), signal);
+  assert.equal(plan.steps.length, 3);
+  const sysctl = new FakeSysctl({ "net/ipv4/conf/kube-ipvs0/forwarding": "1" });
+  const kernel = kernelWith("nft", { chains, sysctl });
+  const { removed } = await iptables.removal.apply(kernel, plan, signal);
+  assert.deepEqual(removed.map(({ name }) => name), [hashed]);
+  assert.deepEqual(await namesIn(kernel, "nft"), ["KUBE-SERVICES", "KUBE-MARK-MASQ"]);
+});
