@@ -7,12 +7,11 @@ import { MessageWriter } from "../../../../lib/kernel/netlink/writer.ts";
 import { BatchWriter } from "../../../../lib/kernel/nf_tables/batch_writer.ts";
 import type { NfQuery } from "../../../../lib/kernel/nf_tables/transport.ts";
 import { ElemListAttr, genmsg, Msg } from "../../../../lib/kernel/nf_tables/wire.ts";
-import {
-  unpackGroups,
-  unpackPayloads,
-  type WorkerAnswer,
-  type WorkerFailure,
-  type WorkerRequest,
+import { unpackGroups, unpackPayloads } from "../../../../lib/kernel/nf_tables/packed_payloads.ts";
+import type {
+  WorkerAnswer,
+  WorkerFailure,
+  WorkerRequest,
 } from "../../../../lib/kernel/nf_tables/worker_messages.ts";
 import { ElementEncoder } from "../../../../lib/kernel/nftables/encode_elements.ts";
 import {
