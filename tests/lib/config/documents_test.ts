@@ -16,6 +16,17 @@ const files: readonly { name: string; text: string; says: readonly string[] }[] 
     text: `${v2("mode: nftables\n")}---\nkind: KubeProxyConfiguration\n`,
     says: ["a.yaml:5:1: apiVersion: apiVersion is missing"],
   },
+  { name: "empty documents around a good one", text: `---\n---\n${v2("")}---\n~\n`, says: [] },
+  {
+    name: "nothing but an empty document",
+    text: "~\n",
+    says: ["a.yaml:1:1: there is no configuration here; it needs apiVersion and kind"],
+  },
+  {
+    name: "text that is no mapping",
+    text: `text\n---\n${v2("")}`,
+    says: ["a.yaml:1:1: a configuration must be a mapping of fields"],
+  },
   {
     name: "a version that is a number",
     text: "apiVersion: 1\nkind: KubeProxyConfiguration\n",
