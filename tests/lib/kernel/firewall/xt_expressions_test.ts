@@ -146,6 +146,17 @@ const matches: readonly (readonly [
     ],
   ],
   [
+    "no port at all",
+    structure("multiport", 1, 48, [[0, 1, 1]]),
+    [load("transport", 2, 2), {
+      kind: "lookup",
+      set: { name: "", fieldBytes: [1], elements: [] },
+      setName: "",
+      from: 1,
+      not: false,
+    }],
+  ],
+  [
     "ports of either side",
     structure("multiport", 1, 48, [[0, 1, 2]]),
     [{ kind: "match-unknown", what: "ports of either side" }],
