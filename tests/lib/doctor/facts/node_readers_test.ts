@@ -19,8 +19,10 @@ import { KernelFiles } from "../../../../lib/kernel/kernel_files.ts";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
 import { NfTablesError } from "../../../../lib/kernel/nf_tables/errors.ts";
-import type { NftOperation } from "../../../../lib/kernel/nftables/operations.ts";
+import type { NftOperation, NftTable } from "../../../../lib/kernel/nftables/operations.ts";
+import { nftText } from "../../../../lib/kernel/nftables/text.ts";
 import { withHost } from "../../kernel/inspection/host_folder.ts";
+import { assertGolden } from "../../writers/golden.ts";
 import { modules } from "../cases/node_facts.ts";
 import { FactsInMemory, type GivenFacts, known } from "../facts_in_memory.ts";
 
@@ -47,7 +49,7 @@ Deno.test("kernelVersionReader() takes the version apart", async () => {
 /** A kernel that lacks the operations of some kinds. */
 function kernelThatLacks(...kinds: readonly string[]) {
   return {
-    commit: (table: { readonly family: string }, operations: readonly NftOperation[]) => {
+    commit: (table: NftTable, operations: readonly NftOperation[]) => {
       const failures = operations.flatMap((operation, at) => {
         const isLast = at === operations.length - 1;
         const words = JSON.stringify(operation);
@@ -76,6 +78,22 @@ Deno.test("expressionsReader() names all that a kernel lacks at once", async () 
     "fib (IPv6): nft_fib,nft_fib_ipv6",
     "numgen (IPv6): nft_numgen",
   ]);
+});
+
+Deno.test("expressionsReader() asks for what was reviewed, in each family, in one batch that is refused", async () => {
+  const asked: string[] = [];
+  const kernel = kernelThatLacks();
+  await read(expressionsReader({
+    nftables: () =>
+      Promise.resolve({
+        commit: (...args: Parameters<typeof kernel.commit>) => {
+          asked.push(nftText(args[0], args[1]));
+          return kernel.commit(...args);
+        },
+      }),
+    mayProbe: true,
+  }));
+  await assertGolden("doctor/asked_expressions.nft", asked.join("\n"));
 });
 
 Deno.test("expressionsReader() tells a kernel without nf_tables from one that forbids", async () => {

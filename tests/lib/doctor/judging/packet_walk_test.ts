@@ -107,6 +107,22 @@ const rows: readonly (readonly [string, readonly FirewallChain[], PacketFate["ki
     "accepted",
   ],
   [
+    "a packet that went back has the mark that it had there",
+    [
+      input([[verdict("b")], [isMarked(1), accept]], "drop"),
+      jumped("b", [[maybe, verdict("return")], [mark(1)], [drop]]),
+    ],
+    "stopped",
+  ],
+  [
+    "one that may have gone back with either mark may be let in",
+    [
+      input([[verdict("b")], [isMarked(1), accept]], "drop"),
+      jumped("b", [[maybe, verdict("return")], [mark(1)]]),
+    ],
+    "untold",
+  ],
+  [
     "return in the first chain is its policy",
     [input([[verdict("return")], [accept]], "drop")],
     "stopped",
