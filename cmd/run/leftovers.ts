@@ -76,13 +76,18 @@ export class LeftoverWatch {
   async look(signal: AbortSignal): Promise<void> {
     const { clock, logger, modes, state } = this.#options;
     const startedAt = clock.monotonic();
-    const hadSome = this.#all.length > 0;
+    const hadSome = this.hasFound;
     await Promise.all([...modes].map(([mode, load]) => this.#lookFor(mode, { load, signal })));
     if (signal.aborted) return;
     const milliseconds = Math.round(clock.monotonic() - startedAt);
     logger.verbose(2, "Looked for rules that another proxy mode left", { milliseconds });
-    state.setLeftovers(this.#all.length > 0);
+    state.setLeftovers(this.hasFound);
     this.#tell(hadSome);
+  }
+
+  /** Whether anything was there when it was last looked for. */
+  get hasFound(): boolean {
+    return this.#all.length > 0;
   }
 
   /** Looks again while some remain; ends when none do, or with the signal. */
@@ -90,7 +95,7 @@ export class LeftoverWatch {
     const { clock } = this.#options;
     let lookedAt = clock.monotonic();
     let generation = await this.#generation();
-    while (this.#all.length > 0 && !signal.aborted) {
+    while (this.hasFound && !signal.aborted) {
       await clock.sleep(moveCheckMs, signal);
       const now = await this.#generation();
       if (now === generation && clock.monotonic() - lookedAt < longestMs) continue;

@@ -25,24 +25,39 @@ export function proxyHealth({ clock, families, hasNode, options, state }: Proxy)
 /** What is told of a proxy's syncs. */
 export interface SyncAudience {
   readonly health: ProxyHealth;
-  /** Called when the last family is in sync for the first time. */
-  readonly onSynced?: () => void;
+  /**
+   * Once a family's rules are in force for the first time: what has to end before packets meet them. The
+   * family is in sync when it did. Never rejects; undefined where there is nothing to wait for.
+   */
+  readonly beforeSynced?: (family: IpFamily) => Promise<void> | undefined;
 }
 
-/** Says once, when the last family is in sync for the first time, how long that took. */
+/** Of one family's syncs. Says once, when the last family is in sync for the first time, how long that took. */
 export function healthWithAnnouncement(
   proxy: Proxy,
-  { health, onSynced }: SyncAudience,
+  { beforeSynced, health }: SyncAudience,
 ): HealthSink {
+  let isFirst = true;
+  let isWaiting = false;
+  const tell = (family: IpFamily) => {
+    const before = health.report().inSync;
+    health.updated(family);
+    if (!before && health.report().inSync) announceSynced(proxy);
+  };
   return {
     started: (family: IpFamily) => health.started(family),
     queued: (family: IpFamily) => health.queued(family),
     updated: (family: IpFamily) => {
-      const before = health.report().inSync;
-      health.updated(family);
-      if (before || !health.report().inSync) return;
-      announceSynced(proxy);
-      onSynced?.();
+      // What comes meanwhile is in force as well when the wait is over.
+      if (isWaiting) return;
+      const waiting = isFirst ? beforeSynced?.(family) : undefined;
+      isFirst = false;
+      if (!waiting) return tell(family);
+      isWaiting = true;
+      void waiting.finally(() => {
+        isWaiting = false;
+        tell(family);
+      });
     },
   };
 }

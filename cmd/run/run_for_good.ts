@@ -1,5 +1,4 @@
 /** The usual way to run: until a signal, or until one of the duties fails. */
-import { untilAborted } from "../../lib/base/abort.ts";
 import { applyOomScore } from "../../lib/kernel/oom_score.ts";
 import { followAddresses } from "../../lib/node/addresses.ts";
 import { announce } from "./announce.ts";
@@ -54,15 +53,15 @@ export async function runForGood(proxy: Proxy): Promise<void> {
   for (const file of options.configFiles) {
     lifetime.start((signal) => endWhenRewritten(file, { logger, signal }));
   }
-  const synced = Promise.withResolvers<void>();
   const leftovers = leftoverWatch(proxy);
   await leftovers.look(lifetime.signal);
-  const syncs = await familySyncs(proxy, { health, onSynced: synced.resolve });
-  for (const sync of syncs) lifetime.start((signal) => sync.run(signal));
-  lifetime.start(async (signal) => {
-    await Promise.race([synced.promise, untilAborted(signal)]);
-    await leftovers.standAside(proxy.families, signal);
+  const syncs = await familySyncs(proxy, {
+    health,
+    // Nobody may be told that Services work while packets meet another mode's rules first.
+    beforeSynced: (family) =>
+      leftovers.hasFound ? leftovers.standAside([family], lifetime.signal) : undefined,
   });
+  for (const sync of syncs) lifetime.start((signal) => sync.run(signal));
   lifetime.start((signal) => leftovers.follow(signal));
   lifetime.start((signal) => kernel.untilLost(signal));
   const [changes, endpoints] = [() => changesOf(proxy), () => endpointsOf(proxy)];

@@ -276,6 +276,12 @@ Deno.test("a proxy of iptables mode puts nftables mode's table to sleep once it 
     await kernel.tables.commit(table, [{ kind: "add-table" }]);
     await withManifests({ kernel, args }, async (run) => {
       await run.said("Disabled the rules of another proxy mode");
+      await run.said("In sync");
+      const [disabled, inSync] = ["Disabled the rules", "In sync"].map((text) =>
+        run.stderr.indexOf(text)
+      );
+      // Nobody is told that Services work while packets meet the old rules first.
+      assert.ok(args.includes("--once") || disabled < inSync, run.stderr);
     });
     assert.equal(await isAsleep(), true, args.join(" "));
   }
