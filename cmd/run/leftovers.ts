@@ -54,14 +54,19 @@ export interface LeftoverWatchOptions {
  */
 export class LeftoverWatch {
   readonly #options: LeftoverWatchOptions;
+  readonly #doors: ReadonlyMap<string, Promise<ModeLeftovers>>;
   readonly #failures: RepeatedFailureLog;
   /** What every mode that could be asked has, by its name. */
   readonly #found = new Map<string, readonly Leftover[]>();
   /** What was said to be there, so that it is said once. */
   readonly #said = new Set<string>();
 
+  /** Opens the doors at once: a watch that is made early has them when it looks. */
   constructor(options: LeftoverWatchOptions) {
     this.#options = options;
+    this.#doors = new Map([...options.modes].map(([mode, load]) => [mode, load()]));
+    // Whoever looks is told.
+    for (const door of this.#doors.values()) door.catch(() => undefined);
     this.#failures = new RepeatedFailureLog(options.logger, options.clock);
     options.metrics.scraped({
       name: "kubeproxy_leftovers",
@@ -74,10 +79,12 @@ export class LeftoverWatch {
 
   /** Looks once. A mode that cannot be asked is said to be so, and keeps what was known of it. */
   async look(signal: AbortSignal): Promise<void> {
-    const { clock, logger, modes, state } = this.#options;
+    const { clock, logger, state } = this.#options;
     const startedAt = clock.monotonic();
     const hadSome = this.hasFound;
-    await Promise.all([...modes].map(([mode, load]) => this.#lookFor(mode, { load, signal })));
+    await Promise.all(
+      [...this.#doors].map(([mode, door]) => this.#lookFor(mode, { door, signal })),
+    );
     if (signal.aborted) return;
     const milliseconds = Math.round(clock.monotonic() - startedAt);
     logger.verbose(2, "Looked for rules that another proxy mode left", { milliseconds });
@@ -110,11 +117,11 @@ export class LeftoverWatch {
    * disabled, where their mode can do that. Nothing is removed.
    */
   async standAside(families: readonly IpFamily[], signal: AbortSignal): Promise<void> {
-    const { kernel, logger, modes } = this.#options;
-    for (const [mode, load] of modes) {
+    const { kernel, logger } = this.#options;
+    for (const [mode, door] of this.#doors) {
       if ((this.#found.get(mode) ?? []).length === 0 || signal.aborted) continue;
       try {
-        const asleep = await (await load()).standAside?.(kernel, { families, signal }) ?? [];
+        const asleep = await (await door).standAside?.(kernel, { families, signal }) ?? [];
         if (asleep.length === 0) continue;
         logger.info(
           "Disabled the rules of another proxy mode (flags dormant), since packets met them first",
@@ -136,14 +143,14 @@ export class LeftoverWatch {
 
   async #lookFor(
     mode: string,
-    { load, signal }: {
-      readonly load: () => Promise<ModeLeftovers>;
+    { door, signal }: {
+      readonly door: Promise<ModeLeftovers>;
       readonly signal: AbortSignal;
     },
   ): Promise<void> {
     const { kernel, runtime } = this.#options;
     try {
-      const found = await (await load()).find(kernel, signal);
+      const found = await (await door).find(kernel, signal);
       this.#found.set(mode, found.filter((each) => !runtime.owns(each)));
       this.#failures.clear(mode);
     } catch (error) {

@@ -35,6 +35,7 @@ export async function runForGood(proxy: Proxy): Promise<void> {
     proxy;
   const { logger } = context;
   announce(proxy);
+  const leftovers = leftoverWatch(proxy);
   lifetime.start((signal) =>
     applyOomScore(
       options.configuration.linux.oomScoreAdj,
@@ -53,7 +54,6 @@ export async function runForGood(proxy: Proxy): Promise<void> {
   for (const file of options.configFiles) {
     lifetime.start((signal) => endWhenRewritten(file, { logger, signal }));
   }
-  const leftovers = leftoverWatch(proxy);
   await leftovers.look(lifetime.signal);
   const syncs = await familySyncs(proxy, {
     health,

@@ -10,9 +10,9 @@ import { proxyHealth } from "./proxy_health.ts";
 export async function syncOnce(proxy: Proxy): Promise<void> {
   const { completeness, lifetime: { signal } } = proxy;
   announce(proxy);
+  const leftovers = leftoverWatch(proxy);
   await Promise.race([completeness.completed, untilAborted(signal)]);
   if (signal.aborted) return;
-  const leftovers = leftoverWatch(proxy);
   await leftovers.look(signal);
   const errors: unknown[] = [];
   for (const sync of await familySyncs(proxy, { health: proxyHealth(proxy) })) {
