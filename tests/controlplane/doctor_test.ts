@@ -4,12 +4,15 @@ import { FakeApiserver } from "../fakes/apiserver.ts";
 import { tryCommand } from "../kernel/rig/command.ts";
 import { inNetworkNamespace } from "../../lib/kernel/netns.ts";
 import { ourProgramArgv } from "../kernel/rig/our_program.ts";
+import { Seen } from "../lib/doctor/showings.ts";
 import { podCIDRs } from "../scenarios/addresses.ts";
 import type { ManifestObject } from "./rig/api.ts";
 import type { ControlPlaneAccess } from "./rig/control_plane.ts";
 import { ProxyFiles } from "./rig/proxy_files.ts";
 import { nodeName, SmallCluster } from "./rig/small_cluster.ts";
 import { createWeb } from "./rig/web_service.ts";
+
+const seen = new Seen("cluster");
 
 interface Told {
   readonly code: number;
@@ -32,6 +35,7 @@ async function examine(cluster: SmallCluster, args: readonly string[]): Promise<
   const seconds = (performance.now() - startedAt) / 1_000;
   assert.ok(stdout !== "", stderr);
   const { checks, from, verdict } = JSON.parse(stdout);
+  seen.add(checks);
   const byId = new Map<string, { result: string; evidence: readonly string[] }>(
     checks.map((each: { id: string }) => [each.id, each]),
   );
@@ -132,4 +136,6 @@ Deno.test("doctor beside a real apiserver", async (test) => {
       assert.ok(told.seconds < 20, `${told.seconds} s`);
     });
   });
+
+  await test.step("all was seen that docs/doctor.md says is shown here", () => seen.assertAll());
 });

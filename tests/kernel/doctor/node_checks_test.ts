@@ -6,6 +6,9 @@ import assert from "node:assert/strict";
 import { ourProgramArgv } from "../rig/our_program.ts";
 import { type OwnNamespace, withOwnNamespace } from "../rig/own_namespace.ts";
 import { tryCommand } from "../rig/command.ts";
+import { Seen } from "../../lib/doctor/showings.ts";
+
+const seen = new Seen("nodeChecks");
 
 interface Told {
   readonly id: string;
@@ -51,6 +54,7 @@ async function examine(
   const { code, stderr, stdout } = await tryCommand(argv, manifests);
   assert.ok(code === 0 || code === 1 || code === 2, stderr);
   const { checks } = JSON.parse(stdout) as { readonly checks: readonly Told[] };
+  seen.add(checks);
   return new Map(checks.map((each) => [each.id, each]));
 }
 
@@ -192,3 +196,5 @@ Deno.test("doctor finds each thing that is wrong with a sick node, and what it p
     }
   });
 });
+
+Deno.test("these tests saw all that docs/doctor.md says they show", () => seen.assertAll());

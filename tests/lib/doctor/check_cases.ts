@@ -1,10 +1,7 @@
-/** A table of cases for one check, and how its results were shown. */
+/** A table of cases for one check. */
 import type { Move } from "../../../lib/doctor/check.ts";
 import type { Result } from "../../../lib/doctor/run_checks.ts";
 import type { GivenFacts } from "./facts_in_memory.ts";
-
-/** `table`: by the cases alone; the others: on a kernel too, in a namespace or a virtual machine. */
-export type Shown = "table" | "namespace" | "VM";
 
 /** One row. */
 export interface CheckCase {
@@ -22,6 +19,5 @@ export interface CheckCase {
 /** All rows of a check. */
 export interface CheckCases {
   readonly id: string;
-  readonly shown: Shown;
   readonly cases: readonly CheckCase[];
 }

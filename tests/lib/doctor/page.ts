@@ -1,8 +1,8 @@
-/** `docs/doctor.md`, made of the list of checks, of their cases and of the differences between modes. */
+/** `docs/doctor.md`, made of the list of checks, of what tests have shown of them, and of the differences between modes. */
 import { type CheckGroup, checkGroups } from "../../../lib/doctor/check.ts";
 import { checks } from "../../../lib/doctor/checks.ts";
 import { differences } from "../../../lib/doctor/differences.ts";
-import { allCases } from "./cases.ts";
+import { placesOf } from "./showings.ts";
 
 const groupTitles: Readonly<Record<CheckGroup, string>> = {
   kernel: "Kernel",
@@ -69,7 +69,8 @@ export function doctorPage(): string {
       row(each.topic, each.iptables, each.ipvs, each.nftables, each.checks.join(", "))
     ),
     "\n## The checks\n",
-    "*Shown* says how its results were shown: by a table of cases, or by a kernel as well, in a namespace or in a virtual machine.\n",
+    "Each result is shown by a table of cases. Behind a result stands where a test has seen it besides: on a kernel, in a namespace or in a " +
+    "virtual machine (VM), or beside a real apiserver.\n",
     ...checkGroups.flatMap(groupLines),
   ].join("");
 }
@@ -78,11 +79,17 @@ function groupLines(group: CheckGroup): readonly string[] {
   const own = checks.filter((check) => check.group === group);
   return [
     `\n### ${groupTitles[group]}\n`,
-    "| id | name | gives | why | shown |\n|---|---|---|---|---|\n",
+    "| id | name | gives | why |\n|---|---|---|---|\n",
     ...own.map(({ id, results, title, why }) =>
-      row(id, title, results.join(", "), why, allCases.find((each) => each.id === id)?.shown ?? "")
+      row(id, title, results.map((result) => shown(id, result)).join(", "), why)
     ),
   ];
+}
+
+/** `warn (namespace, VM)`. */
+function shown(id: string, result: "pass" | "warn" | "fail"): string {
+  const places = placesOf(id, result);
+  return places.length === 0 ? result : `${result} (${places.join(", ")})`;
 }
 
 function row(...cells: readonly string[]): string {

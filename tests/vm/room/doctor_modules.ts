@@ -4,11 +4,19 @@
  */
 import assert from "node:assert/strict";
 import { runCommand, tryCommand } from "../../kernel/rig/command.ts";
-import { examine } from "../inside/examination.ts";
+import { Seen } from "../../lib/doctor/showings.ts";
+import { type Examination, examine } from "../inside/examination.ts";
 
+const seen = new Seen("modules");
 const kernelIds = ["KRN01", "KRN02", "KRN03", "NET05"];
 const shop = new URL("../../../examples/shop", import.meta.url).pathname;
 const only = (...ids: readonly string[]) => ["--no-cluster", "--only", ids.join(",")];
+
+async function look(args: readonly string[]): Promise<Examination> {
+  const told = await examine(args);
+  seen.add(told.checks.values());
+  return told;
+}
 
 async function loadedModules(): Promise<readonly string[]> {
   const text = await Deno.readTextFile("/proc/modules");
@@ -50,7 +58,7 @@ async function unloadAll(): Promise<void> {
 Deno.test("doctor on a whole modular kernel passes, and unloads what looking loaded", async () => {
   await unloadAll();
   const before = await loadedModules();
-  const told = await examine(only(...kernelIds));
+  const told = await look(only(...kernelIds));
   const said = JSON.stringify([...told.checks.values()]);
   assert.deepEqual(told.verdict, { canMove: true, changes: 0, because: [] }, said);
   assert.equal(told.code, 0);
@@ -67,7 +75,7 @@ Deno.test("doctor on a whole modular kernel passes, and unloads what looking loa
 Deno.test("doctor with a rehearsal unloads what that loaded", async () => {
   await unloadAll();
   const before = await loadedModules();
-  const told = await examine(["--manifests", shop, "--only", "KRN03,DRY01"]);
+  const told = await look(["--manifests", shop, "--only", "KRN03,DRY01"]);
   const rehearsal = told.checks.get("DRY01");
   assert.match(rehearsal?.result ?? "", /pass|warn/, JSON.stringify(rehearsal));
   assert.match(told.stderr, /unloaded again: .*nft_masq/);
@@ -77,7 +85,7 @@ Deno.test("doctor with a rehearsal unloads what that loaded", async () => {
 Deno.test("doctor --no-probe loads nothing, and takes what lies below /lib/modules for there", async () => {
   await unloadAll();
   const before = await loadedModules();
-  const told = await examine([...only(...kernelIds), "--no-probe"]);
+  const told = await look([...only(...kernelIds), "--no-probe"]);
   assert.equal(told.checks.get("KRN03")?.result, "pass", JSON.stringify(told.checks.get("KRN03")));
   assert.deepEqual(told.checks.get("KRN03")?.evidence, ["Every module is there"]);
   assert.doesNotMatch(told.stderr, /Modules/);
@@ -87,7 +95,7 @@ Deno.test("doctor --no-probe loads nothing, and takes what lies below /lib/modul
 for (const probe of [[], ["--no-probe"]]) {
   Deno.test(`doctor on a kernel that lacks nft_numgen names it alone (${probe.join() || "probing"})`, async () => {
     await using _hidden = await without("nft_numgen");
-    const told = await examine([...only("KRN02", "KRN03"), ...probe]);
+    const told = await look([...only("KRN02", "KRN03"), ...probe]);
     assert.equal(told.checks.get("KRN02")?.result, "pass");
     const { advice, evidence, result } = told.checks.get("KRN03") ?? {};
     assert.equal(result, "fail", JSON.stringify(told.checks.get("KRN03")));
@@ -107,7 +115,7 @@ Deno.test("doctor tells a module that is there and does not load from one that i
   await Deno.mkdir("/etc/modprobe.d", { recursive: true });
   await Deno.writeTextFile(rule, "install nft_numgen /bin/false\n");
   try {
-    const told = await examine(only("KRN02", "KRN03"));
+    const told = await look(only("KRN02", "KRN03"));
     assert.equal(told.checks.get("KRN03")?.result, "fail");
     assert.deepEqual([told.verdict.canMove, told.verdict.changes, told.code], [true, 1, 1]);
   } finally {
@@ -119,7 +127,7 @@ for (const probe of [[], ["--no-probe"]]) {
   Deno.test(`doctor on a kernel without nf_tables says no (${probe.join() || "probing"})`, async () => {
     await using _hidden = await without("nf_tables");
     const before = await loadedModules();
-    const told = await examine(["--manifests", shop, "--only", "KRN02,KRN03,DRY01", ...probe]);
+    const told = await look(["--manifests", shop, "--only", "KRN02,KRN03,DRY01", ...probe]);
     const results = ["KRN02", "KRN03"].map((id) => told.checks.get(id)?.result);
     assert.deepEqual(results, ["fail", "fail"], JSON.stringify([...told.checks.values()]));
     assert.equal(told.verdict.canMove, false);
@@ -129,3 +137,5 @@ for (const probe of [[], ["--no-probe"]]) {
     assert.deepEqual(await loadedModules(), before);
   });
 }
+
+Deno.test("these tests saw all that docs/doctor.md says they show", () => seen.assertAll());

@@ -21,21 +21,21 @@ const longName = service({ namespace: "n".repeat(63), name: "s".repeat(63) });
 const { detectLocal } = internalDefaults();
 
 export const clusterCases: readonly CheckCases[] = [
-  table({ id: "CFG01", shown: "table", needs: "configuration" }, [
+  table({ id: "CFG01", needs: "configuration" }, [
     ["none", { configuration: absent }, "pass", [/None is named/]],
     ["right", { configuration: configuration() }, "pass", []],
     ["wrong", { configuration: configuration({}, ["x:1:2: moed: unknown"]) }, "fail", [
       "x:1:2: moed: unknown",
     ]],
   ]),
-  table({ id: "CFG02", shown: "table", needs: "configuration" }, [
+  table({ id: "CFG02", needs: "configuration" }, [
     ["none", { configuration: absent }, "pass", []],
     ["said", { configuration: configuration({ mode: "ipvs" }) }, "pass", []],
     ["not said", { configuration: configuration() }, "warn", ["mode is empty"], {
       advice: ["mode: nftables"],
     }],
   ]),
-  table({ id: "CFG03", shown: "table", needs: "processes" }, [
+  table({ id: "CFG03", needs: "processes" }, [
     ["no proxy", { processes: processes([]) }, "pass", ["No proxy runs here"]],
     [
       "flags that hold",
@@ -54,7 +54,7 @@ export const clusterCases: readonly CheckCases[] = [
       ],
     ],
   ]),
-  table({ id: "CFG04", shown: "table", needs: "configuration" }, [
+  table({ id: "CFG04", needs: "configuration" }, [
     ["unset", { configuration: configuration() }, "pass", ["Not set"]],
     ["short", { configuration: configuration({ minSyncPeriodMs: 999 }) }, "pass", ["0.999s"]],
     ["1 s", { configuration: configuration({ minSyncPeriodMs: 1_000 }) }, "warn", [/1s/], {
@@ -75,7 +75,7 @@ export const clusterCases: readonly CheckCases[] = [
       { ...upstream, advice: ["minSyncPeriod: 1s"] },
     ],
   ]),
-  table({ id: "CFG05", shown: "table", needs: "configuration" }, [
+  table({ id: "CFG05", needs: "configuration" }, [
     ["none", { configuration: absent }, "pass", []],
     ["nothing set", { configuration: configuration() }, "warn", [
       "detectLocalMode is ClusterCIDR, and clusterCIDR is not set",
@@ -115,7 +115,7 @@ export const clusterCases: readonly CheckCases[] = [
     ],
     ["the Node", { configuration: configuration({ detectLocalMode: "NodeCIDR" }) }, "pass", []],
   ]),
-  table({ id: "CFG06", shown: "table", needs: "clusterVersion" }, [
+  table({ id: "CFG06", needs: "clusterVersion" }, [
     ["years left", { clusterVersion: version(37) }, "pass", [/^6 minors left/]],
     ["off by default", { clusterVersion: version(42) }, "warn", [/^1 minor left/]],
     ["gone", { clusterVersion: version(43) }, "fail", [/no ipvs mode/]],
@@ -126,7 +126,7 @@ export const clusterCases: readonly CheckCases[] = [
       move: { from: "iptables" },
     }],
   ]),
-  table({ id: "CFG07", shown: "table", needs: "access" }, [
+  table({ id: "CFG07", needs: "access" }, [
     ["all", { access: known({ denied: [] }) }, "pass", []],
     ["one", { access: known({ denied: ["watch services"] }) }, "fail", [
       "Not allowed: watch services",
@@ -151,7 +151,7 @@ export const clusterCases: readonly CheckCases[] = [
       upstream,
     ],
   ]),
-  table({ id: "CFG08", shown: "table", needs: "software", ...upstream }, [
+  table({ id: "CFG08", needs: "software", ...upstream }, [
     ["to this program", { software: proxy("v1.30.0") }, "pass", [/Does not apply/], {
       move: { toProxy: "this" },
     }],
@@ -160,7 +160,7 @@ export const clusterCases: readonly CheckCases[] = [
     ["old", { software: proxy("v1.35.4") }, "warn", [/1\.35\.4/]],
     ["no version", { software: proxy("latest") }, "unknown", [/not tell/]],
   ]),
-  table({ id: "SCL01", shown: "table", needs: "objects" }, [
+  table({ id: "SCL01", needs: "objects" }, [
     ["small", { objects: objects([service()]) }, "pass", [
       "1 Service with 1 port, 0 endpoints in 0 slices",
       "A start of this program takes about 0.3 s and 90 MB, in proportion to what was measured elsewhere",
@@ -177,7 +177,7 @@ export const clusterCases: readonly CheckCases[] = [
       upstream,
     ],
   ]),
-  table({ id: "SCL02", shown: "table", needs: "objects" }, [
+  table({ id: "SCL02", needs: "objects" }, [
     ["short", { objects: objects([service()]) }, "pass", [/None/]],
     ["long", { objects: objects([longName]) }, "pass", [/fine here/]],
     [

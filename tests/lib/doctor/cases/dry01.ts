@@ -37,7 +37,6 @@ const none = { kind: "absent", because: "none" } as const;
 
 export const dry01: CheckCases = {
   id: "DRY01",
-  shown: "namespace",
   cases: [
     {
       name: "all is well",

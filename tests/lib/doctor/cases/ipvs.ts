@@ -54,7 +54,7 @@ const live = {
 } as const;
 
 export const ipvsCases: readonly CheckCases[] = [
-  table({ id: "IPV01", shown: "table", needs: "ipvs" }, [
+  table({ id: "IPV01", needs: "ipvs" }, [
     ["not loaded", { ipvs: absent, objects: shop, network: node }, "pass", ["It is not loaded"]],
     [
       "Services alone",
@@ -96,7 +96,7 @@ export const ipvsCases: readonly CheckCases[] = [
       },
     ],
   ]),
-  table({ id: "IPV02", shown: "table", needs: "ipvs" }, [
+  table({ id: "IPV02", needs: "ipvs" }, [
     ["not loaded", { ipvs: absent }, "pass", []],
     ["none", { ipvs: ipvs([server()]) }, "pass", [/no established/]],
     [
@@ -121,7 +121,7 @@ export const ipvsCases: readonly CheckCases[] = [
       },
     ],
   ]),
-  table({ id: "IPV03", shown: "table", needs: "ipvs" }, [
+  table({ id: "IPV03", needs: "ipvs" }, [
     ["rr", { ipvs: ipvs([server()]) }, "pass", ["Random from now on"]],
     ["lc", { ipvs: ipvs([server({ scheduler: "lc" })]) }, "warn", [/count no longer/]],
     ["configured", { ipvs: ipvs([]), configuration: settingsOf({ scheduler: "sed" }) }, "warn", []],
@@ -138,7 +138,7 @@ export const ipvsCases: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "IPV04", shown: "table", needs: "configuration" }, [
+  table({ id: "IPV04", needs: "configuration" }, [
     ["none", { configuration: absent }, "pass", ["It is empty"]],
     [
       "some",
@@ -153,7 +153,7 @@ export const ipvsCases: readonly CheckCases[] = [
       },
     ],
   ]),
-  table({ id: "IPV05", shown: "table", needs: "configuration" }, [
+  table({ id: "IPV05", needs: "configuration" }, [
     ["none", { configuration: configuration() }, "pass", ["None is set"]],
     [
       "two",
@@ -165,7 +165,7 @@ export const ipvsCases: readonly CheckCases[] = [
       },
     ],
   ]),
-  table({ id: "IPV06", shown: "table", needs: "sockets" }, [
+  table({ id: "IPV06", needs: "sockets" }, [
     ["all addresses", { sockets: sockets("tcp 0.0.0.0:80"), network: node }, "pass", []],
     [
       "an address of a Service",
@@ -180,7 +180,7 @@ export const ipvsCases: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "IPV07", shown: "namespace", needs: "network" }, [
+  table({ id: "IPV07", needs: "network" }, [
     ["none", { network: node, firewall: firewall(), objects: shop }, "pass", []],
     [
       "a route",
@@ -306,7 +306,7 @@ export const ipvsCases: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "IPV08", shown: "table", needs: "ipsets" }, [
+  table({ id: "IPV08", needs: "ipsets" }, [
     ["not loaded", { ipsets: absent }, "pass", ["It is not loaded"]],
     ["room", { ipsets: known([{ name: "KUBE-CLUSTER-IP", members: 10 }]) }, "pass", [/No set/]],
     [
@@ -321,7 +321,7 @@ export const ipvsCases: readonly CheckCases[] = [
       ["The limit goes away", "KUBE-LOOP-BACK has 60000 of 65536 members"],
     ],
   ]),
-  table({ id: "IPV09", shown: "table", needs: "hostFiles" }, [
+  table({ id: "IPV09", needs: "hostFiles" }, [
     ["none", { hostFiles: known([]), objects: shop }, "pass", []],
     [
       "a prober",
@@ -345,7 +345,7 @@ export const ipvsCases: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "IPV10", shown: "table", needs: "configuration" }, [
+  table({ id: "IPV10", needs: "configuration" }, [
     ["off", { configuration: configuration() }, "pass", ["Not set"]],
     [
       "on",
@@ -357,7 +357,7 @@ export const ipvsCases: readonly CheckCases[] = [
       [/not needed any more/, "Was asked for by metallb-system/speaker"],
     ],
   ]),
-  table({ id: "IPV11", shown: "table", needs: "objects" }, [
+  table({ id: "IPV11", needs: "objects" }, [
     ["none", { objects: shop, network: node }, "pass", []],
     [
       "an external address",

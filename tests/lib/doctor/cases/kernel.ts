@@ -56,7 +56,7 @@ const forwardAdvice = [
 ];
 
 const krn: readonly CheckCases[] = [
-  table({ id: "KRN01", shown: "namespace", needs: "kernel" }, [
+  table({ id: "KRN01", needs: "kernel" }, [
     ["a new kernel", { kernel: kernel("6.1.0") }, "pass", []],
     ["before 6.1", { kernel: kernel("5.13.0") }, "warn", [/out of order/]],
     ["before 5.13", { kernel: kernel("5.10.0-30") }, "warn", [/stock kube-proxy refuses/]],
@@ -75,7 +75,7 @@ const krn: readonly CheckCases[] = [
       upstream,
     ],
   ]),
-  table({ id: "KRN02", shown: "namespace", needs: "modules" }, [
+  table({ id: "KRN02", needs: "modules" }, [
     ["loaded", { modules: modules({ loaded: ["nf_tables"] }) }, "pass", ["nf_tables is loaded"]],
     ["compiled in", { modules: modules({ builtIn: ["nf_tables"] }) }, "pass", [/built-in/]],
     ["below /lib/modules", { modules: modules({ available: ["nf_tables"] }) }, "pass", [
@@ -103,7 +103,7 @@ const krn: readonly CheckCases[] = [
       [/Nothing tells/],
     ],
   ]),
-  table({ id: "KRN03", shown: "namespace", needs: "expressions" }, [
+  table({ id: "KRN03", needs: "expressions" }, [
     ["all are there", { expressions: probe() }, "pass", ["The kernel takes every expression"]],
     ["all modules are there", { expressions: probe({ how: "read" }) }, "pass", [/Every module/]],
     [
@@ -141,14 +141,14 @@ const krn: readonly CheckCases[] = [
     ],
     ["nothing tells", { expressions: probe({ untold: ["nft_ct"] }) }, "unknown", [/nft_ct/]],
   ]),
-  table({ id: "KRN04", shown: "namespace", needs: "nftTool" }, [
+  table({ id: "KRN04", needs: "nftTool" }, [
     ["none", { nftTool: absent }, "pass", [/needs none/]],
     ["to this program", { nftTool: tool({ version: "0.9.0" }) }, "pass", [/needs no nft/]],
     ["new enough", { nftTool: tool({ version: "1.0.1" }) }, "pass", [], upstream],
     ["old", { nftTool: tool({ version: "1.0.0" }) }, "fail", [/before 1\.0\.1/], upstream],
     ["no version", { nftTool: tool({ version: "" }) }, "unknown", [/not tell/], upstream],
   ]),
-  table({ id: "KRN05", shown: "namespace", needs: "nftTool" }, [
+  table({ id: "KRN05", needs: "nftTool" }, [
     ["none", { nftTool: absent }, "pass", ["The host has none"]],
     ["it lists all", { nftTool: tool() }, "pass", [/lists every/]],
     [
@@ -183,13 +183,13 @@ const krn: readonly CheckCases[] = [
       ["It cannot list the rules: no"],
     ],
   ]),
-  table({ id: "KRN06", shown: "namespace", needs: "nftTool" }, [
+  table({ id: "KRN06", needs: "nftTool" }, [
     ["none", { nftTool: absent }, "pass", []],
     ["with JSON", { nftTool: tool() }, "pass", []],
     ["without", { nftTool: tool({ json: "no" }) }, "warn", [/without JSON/]],
     ["it does not tell", { nftTool: tool({ json: "untold" }) }, "unknown", [/not tell/]],
   ]),
-  table({ id: "KRN07", shown: "namespace", needs: "kernelLog" }, [
+  table({ id: "KRN07", needs: "kernelLog" }, [
     ["a quiet log", { kernelLog: known(["eth0: up", "nft_do_chain is fine"]) }, "pass", []],
     [
       "a lockup elsewhere",
@@ -213,13 +213,13 @@ const krn: readonly CheckCases[] = [
 ];
 
 const ct: readonly CheckCases[] = [
-  table({ id: "CT01", shown: "namespace", needs: "settings" }, [
+  table({ id: "CT01", needs: "settings" }, [
     ["loaded", { settings: settings({ [max]: "1000" }) }, "pass", []],
     ["not loaded", { settings: settings({}) }, "fail", [/not loaded/], {
       advice: ["modprobe nf_conntrack"],
     }],
   ]),
-  table({ id: "CT02", shown: "namespace", needs: "settings" }, [
+  table({ id: "CT02", needs: "settings" }, [
     ["room", { settings: settings({ [max]: "1000", [count]: "700" }) }, "pass", [/700 of 1000/]],
     ["no limit", { settings: settings({ [max]: "0", [count]: "700" }) }, "pass", [/no limit/]],
     ["little", { settings: settings({ [max]: "1000", [count]: "701" }) }, "warn", [/701/], {
@@ -228,11 +228,11 @@ const ct: readonly CheckCases[] = [
     ["still", { settings: settings({ [max]: "1000", [count]: "950" }) }, "warn", []],
     ["none", { settings: settings({ [max]: "1000", [count]: "951" }) }, "fail", [/951 of 1000/]],
   ]),
-  table({ id: "CT03", shown: "namespace", needs: "settings" }, [
+  table({ id: "CT03", needs: "settings" }, [
     ["at the cap", { settings: settings({ [max]: "1048576" }) }, "pass", []],
     ["above it", { settings: settings({ [max]: "1048577" }) }, "warn", [/1048577/]],
   ]),
-  table({ id: "CT04", shown: "namespace", needs: "settings" }, [
+  table({ id: "CT04", needs: "settings" }, [
     ["a new kernel", { kernel: kernel("6.1.0"), settings: settings({}) }, "pass", [/well/]],
     [
       "liberal",
@@ -289,7 +289,7 @@ const ct: readonly CheckCases[] = [
 ];
 
 const net: readonly CheckCases[] = [
-  table({ id: "NET01", shown: "namespace", needs: "settings" }, [
+  table({ id: "NET01", needs: "settings" }, [
     [
       "a file sets it",
       { settings: settings({ [forward]: "1" }), settingFiles: settingFiles({ [forward]: "1" }) },
@@ -317,7 +317,7 @@ const net: readonly CheckCases[] = [
       iptables,
     ],
   ]),
-  table({ id: "NET02", shown: "namespace", needs: "settings" }, [
+  table({ id: "NET02", needs: "settings" }, [
     ["none", { settings: settings({}), settingFiles: settingFiles() }, "pass", []],
     [
       "left by strictARP",
@@ -332,7 +332,7 @@ const net: readonly CheckCases[] = [
       ["net.ipv4.conf.all.arp_ignore is 1", "net.ipv4.conf.all.arp_announce is 2", /Left by/],
     ],
   ]),
-  table({ id: "NET03", shown: "namespace", needs: "settings" }, [
+  table({ id: "NET03", needs: "settings" }, [
     ["0", { settings: settings({ "net/ipv4/conf/all/route_localnet": "0" }) }, "pass", []],
     [
       "1",
@@ -351,7 +351,7 @@ const net: readonly CheckCases[] = [
       ["/etc/sysctl.d/9.conf sets it"],
     ],
   ]),
-  table({ id: "NET04", shown: "namespace", needs: "settings" }, [
+  table({ id: "NET04", needs: "settings" }, [
     ["there", { settings: settings({ "net/ipv6/conf/all/disable_ipv6": "0" }) }, "pass", []],
     [
       "off, and not wanted",
@@ -400,7 +400,7 @@ const net: readonly CheckCases[] = [
       ["The kernel has no IPv6"],
     ],
   ]),
-  table({ id: "NET05", shown: "namespace", needs: "rights" }, [
+  table({ id: "NET05", needs: "rights" }, [
     ["all", { rights: known({ hasNetAdmin: true, isInNodeNetwork: true }) }, "pass", []],
     [
       "no CAP_NET_ADMIN",

@@ -58,7 +58,7 @@ const files = (path: string, text: string) => known([{ path, text }]);
 const noFiles = known([]);
 
 export const nodePortCases: readonly CheckCases[] = [
-  table({ id: "NP01", shown: "namespace", needs: "network" }, [
+  table({ id: "NP01", needs: "network" }, [
     ["no NodePort", { objects: none, network: network() }, "pass", [/No Service/]],
     ["one address", { objects: withPort, network: network() }, "pass", [/alone/]],
     [
@@ -119,7 +119,7 @@ export const nodePortCases: readonly CheckCases[] = [
       move: { from: "nftables" },
     }],
   ]),
-  table({ id: "NP02", shown: "table", needs: "sockets", move: { from: "iptables" } }, [
+  table({ id: "NP02", needs: "sockets", move: { from: "iptables" } }, [
     ["nobody", { sockets: sockets("tcp 127.0.0.1:80"), hostFiles: noFiles }, "pass", [/Nothing/]],
     [
       "a connection",
@@ -183,7 +183,7 @@ export const nodePortCases: readonly CheckCases[] = [
       { move: { from: "ipvs" } },
     ],
   ]),
-  table({ id: "NP03", shown: "namespace", needs: "firewall" }, [
+  table({ id: "NP03", needs: "firewall" }, [
     ["open", { firewall: open, network: network(), objects: withPort }, "pass", [
       "1 NodePort let in",
     ]],
@@ -295,7 +295,7 @@ export const nodePortCases: readonly CheckCases[] = [
       [/own address is not known/],
     ],
   ]),
-  table({ id: "NP04", shown: "namespace", needs: "firewall" }, [
+  table({ id: "NP04", needs: "firewall" }, [
     [
       "open",
       { firewall: open, network: network(), objects: healthy },
@@ -333,7 +333,7 @@ export const nodePortCases: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "NP05", shown: "table", needs: "processes" }, [
+  table({ id: "NP05", needs: "processes" }, [
     ["neither", { processes: processes([], ["bash"]), hostFiles: noFiles }, "pass", []],
     [
       "firewalld",
@@ -357,7 +357,7 @@ export const nodePortCases: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "NP06", shown: "table", needs: "firewall", ...iptables }, [
+  table({ id: "NP06", needs: "firewall", ...iptables }, [
     ["open", { firewall: open, network: network(), objects: withPort }, "pass", []],
     [
       "a policy is no intent",

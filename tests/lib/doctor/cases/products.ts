@@ -14,7 +14,7 @@ const keepalived = known([{
 const calicoNode = (tag: string) =>
   workload("calico-node", { images: [`quay.io/calico/node:v${tag}`] });
 export const productCases: readonly CheckCases[] = [
-  table({ id: "CO06", shown: "table", needs: "software" }, [
+  table({ id: "CO06", needs: "software" }, [
     ["none", { software: none }, "pass", []],
     [
       "iptables",
@@ -54,7 +54,7 @@ export const productCases: readonly CheckCases[] = [
     ],
     ["nothing is set, on an older one", { software: software([calicoNode("3.29.1")]) }, "fail", []],
   ]),
-  table({ id: "CO07", shown: "table", needs: "software" }, [
+  table({ id: "CO07", needs: "software" }, [
     ["none", { software: none, iptablesTool: absent }, "pass", []],
     [
       "set",
@@ -81,7 +81,7 @@ export const productCases: readonly CheckCases[] = [
       ["The host has no iptables"],
     ],
   ]),
-  table({ id: "CO08", shown: "table", needs: "software" }, [
+  table({ id: "CO08", needs: "software" }, [
     ["none", { software: none }, "pass", []],
     ["false", { software: software([], { "cilium.kubeProxyReplacement": "false" }) }, "pass", []],
     ["true", { software: software([], { "cilium.kubeProxyReplacement": "true" }) }, "fail", [
@@ -94,7 +94,7 @@ export const productCases: readonly CheckCases[] = [
       [/partial/],
     ],
   ]),
-  table({ id: "CO09", shown: "table", needs: "software" }, [
+  table({ id: "CO09", needs: "software" }, [
     ["none", { software: none }, "pass", []],
     ["kube-router", { software: software([workload("kube-router")]) }, "fail", [
       /run-service-proxy/,
@@ -107,7 +107,7 @@ export const productCases: readonly CheckCases[] = [
     ],
     ["Antrea", { software: software([], { "antrea.proxyAll": "true" }) }, "fail", [/proxyAll/]],
   ]),
-  table({ id: "CO10", shown: "table", needs: "software" }, [
+  table({ id: "CO10", needs: "software" }, [
     ["none", { software: none }, "pass", []],
     [
       "new enough",
@@ -128,7 +128,7 @@ export const productCases: readonly CheckCases[] = [
       [/not tell/],
     ],
   ]),
-  table({ id: "CO11", shown: "table", needs: "software" }, [
+  table({ id: "CO11", needs: "software" }, [
     ["none", { software: none }, "pass", []],
     [
       "there",
@@ -148,7 +148,7 @@ export const productCases: readonly CheckCases[] = [
       { move: { from: "iptables" } },
     ],
   ]),
-  table({ id: "CO12", shown: "table", needs: "software" }, [
+  table({ id: "CO12", needs: "software" }, [
     ["none", { software: none }, "pass", []],
     ["by iptables", { software: software([workload("istiod")]) }, "pass", [/not set/]],
     [
@@ -158,7 +158,7 @@ export const productCases: readonly CheckCases[] = [
       ["nativeNftables is set"],
     ],
   ]),
-  table({ id: "CO13", shown: "table", needs: "processes" }, [
+  table({ id: "CO13", needs: "processes" }, [
     ["neither", { processes: processes([]), hostFiles: keepalived }, "pass", []],
     [
       "keepalived for addresses alone",
@@ -184,7 +184,7 @@ export const productCases: readonly CheckCases[] = [
       upstream,
     ],
   ]),
-  table({ id: "CO14", shown: "table", needs: "metricUsers" }, [
+  table({ id: "CO14", needs: "metricUsers" }, [
     ["none", { metricUsers: known([]) }, "pass", []],
     [
       "an alert",

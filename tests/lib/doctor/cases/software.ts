@@ -33,7 +33,7 @@ const running = known({ mode: "ipvs", isRunning: true, where: "http://127.0.0.1:
 const notRunning = known({ mode: "ipvs", isRunning: false, where: "table" } as const);
 
 const rules: readonly CheckCases[] = [
-  table({ id: "CO01", shown: "namespace", needs: "firewall" }, [
+  table({ id: "CO01", needs: "firewall" }, [
     [
       "a proxy's own",
       {
@@ -100,7 +100,7 @@ const rules: readonly CheckCases[] = [
       ["/etc/cni/net.d/10.conflist has externalSetMarkChain: KUBE-MARK-MASQ"],
     ],
   ]),
-  table({ id: "CO02", shown: "namespace", needs: "firewall" }, [
+  table({ id: "CO02", needs: "firewall" }, [
     ["nobody", { firewall: firewall() }, "pass", []],
     [
       "another bit, and the proxy's own",
@@ -169,7 +169,7 @@ const rules: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "CO03", shown: "namespace", needs: "firewall" }, [
+  table({ id: "CO03", needs: "firewall" }, [
     ["nobody", { firewall: firewall() }, "pass", []],
     [
       "after ours",
@@ -236,7 +236,7 @@ const rules: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "CO04", shown: "namespace", needs: "firewall" }, [
+  table({ id: "CO04", needs: "firewall" }, [
     ["none", { firewall: firewall() }, "pass", []],
     [
       "one engine",
@@ -267,7 +267,7 @@ const rules: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "CO05", shown: "table", needs: "iptablesTool" }, [
+  table({ id: "CO05", needs: "iptablesTool" }, [
     ["there", { iptablesTool: known("/usr/sbin/iptables"), cni: known([]) }, "pass", []],
     ["not there, nor called", { iptablesTool: absent, cni: known([]) }, "pass", [/nothing calls/]],
     [
@@ -324,7 +324,7 @@ const rules: readonly CheckCases[] = [
 ];
 
 const proxies: readonly CheckCases[] = [
-  table({ id: "CO15", shown: "namespace", needs: "processes" }, [
+  table({ id: "CO15", needs: "processes" }, [
     ["none", { processes: processes([]), foundMode: absent }, "pass", [/None runs/]],
     [
       "one, in the mode that was said",
@@ -379,7 +379,7 @@ const proxies: readonly CheckCases[] = [
       [],
     ],
   ]),
-  table({ id: "CO16", shown: "namespace", needs: "firewall" }, [
+  table({ id: "CO16", needs: "firewall" }, [
     ["none", { firewall: firewall(), network: network(), foundMode: absent }, "pass", []],
     [
       "the mode that runs",

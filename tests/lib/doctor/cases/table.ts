@@ -2,7 +2,7 @@
 import type { Move } from "../../../../lib/doctor/check.ts";
 import type { FactName } from "../../../../lib/doctor/fact.ts";
 import type { Result } from "../../../../lib/doctor/run_checks.ts";
-import type { CheckCase, CheckCases, Shown } from "../check_cases.ts";
+import type { CheckCase, CheckCases } from "../check_cases.ts";
 import type { GivenFacts } from "../facts_in_memory.ts";
 
 /** A row without its names. */
@@ -21,7 +21,6 @@ export type Row = readonly [
 /** What a check is called, and what it needs. */
 export interface TableOptions {
   readonly id: string;
-  readonly shown: Shown;
   /** The first of its facts: what is said of one that cannot be told, or had, is shown by it. */
   readonly needs: FactName;
   readonly move?: Partial<Move>;
@@ -29,7 +28,7 @@ export interface TableOptions {
 
 /** The rows, and the two that follow from what the check needs. */
 export function table(
-  { id, move = {}, needs, shown }: TableOptions,
+  { id, move = {}, needs }: TableOptions,
   rows: readonly Row[],
 ): CheckCases {
   const cases = rows.map(([name, facts, result, says, rest]): CheckCase => ({
@@ -43,7 +42,6 @@ export function table(
   const because = "line 3 is garbage";
   return {
     id,
-    shown,
     cases: [
       ...cases,
       {
