@@ -12,7 +12,19 @@ import { Ct, CtState, FibKey, Meta } from "./packet_keys.ts";
 /** A register that no rule of xtables needs for anything else. */
 const SCRATCH = 1;
 
-/** What a match does. */
+/** The value is one of none. */
+const never: FirewallExpression = {
+  kind: "lookup",
+  set: { name: "", fieldBytes: [1], elements: [] },
+  setName: "",
+  from: SCRATCH,
+  not: false,
+};
+
+/**
+ * What a match does, to a packet of TCP, UDP or SCTP without headers between: those that ask for one
+ * match none, also where what they ask of it is turned round.
+ */
 export function matchExpressions(
   structure: XtStructure,
   family: IpFamily,
@@ -51,6 +63,13 @@ export function matchExpressions(
         { kind: "meta", key: Meta.pkttype, into: SCRATCH },
         compare(Uint8Array.of(view.getUint32(0, true)), view.getUint32(4, true) !== 0),
       ];
+    case "ah 0":
+    case "dst 0":
+    case "frag 0":
+    case "hbh 0":
+    case "mh 0":
+    case "rt 0":
+      return [never];
     case "iprange 1":
       return view.byteLength < 65 ? unknownMatch(structure) : iprange(structure.info, family);
     default:

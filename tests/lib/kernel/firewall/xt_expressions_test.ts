@@ -166,6 +166,15 @@ const matches: readonly (readonly [
     structure("conntrack", 3, 164, [[146, 2, 0x2001], [150, 2, 6]]),
     [state, stateMask(6), cmp(new Uint8Array(4), neq)],
   ],
+  ...["ah", "dst", "frag", "hbh", "mh", "rt"].map((name) =>
+    [`a header between that is not there: ${name}`, structure(name, 0, 40, [[0, 4, 1]]), [{
+      kind: "lookup",
+      set: { name: "", fieldBytes: [1], elements: [] },
+      setName: "",
+      from: 1,
+      not: false,
+    }]] as const
+  ),
   [
     "not new, in the first form",
     structure("conntrack", 1, 154, [[146, 2, 1], [148, 2, 1], [150, 1, 8], [151, 1, 0xff]]),
