@@ -9,7 +9,7 @@ import type { Result } from "../../../lib/doctor/run_checks.ts";
 export type Place = "namespace" | "VM" | "apiserver";
 
 /** What one file of tests shows, by how it is called here. */
-export interface Showing {
+interface Showing {
   readonly place: Place;
   readonly results: Readonly<Partial<Record<Result, readonly string[]>>>;
 }
