@@ -18,12 +18,15 @@ export type LibcFunctions = Pick<
   | "bind"
   | "close"
   | "getsockopt"
+  | "malloc_trim"
+  | "mallopt"
   | "open"
   | "recv"
   | "sendto"
   | "setns"
   | "setsockopt"
   | "socket"
+  | "syscall"
   | "unshare"
 >;
 
