@@ -53,6 +53,35 @@ Deno.test("parseRule() leaves what our language lacks unread, and knows where it
     ['-j LOG --log-prefix "a -j b"', "LOG"],
     ['-m comment --comment "open', undefined],
     ["-m", undefined],
+    // What ends too early, or has something else where a value belongs.
+    ["-s", undefined],
+    ["-i", undefined],
+    ["-p", undefined],
+    ["-g", undefined],
+    ["-j", undefined],
+    ["! -j X", "X"],
+    ["! -g X", "X"],
+    ["! -m comment --comment a -j X", "X"],
+    ["-f -j X", "X"],
+    ["-m mark --mark 1 -j X", "X"],
+    ["-m mark --mark 0x123456789 -j X", "X"],
+    ["-m statistic --mode random --probability 2.5 -j X", "X"],
+    ["-m statistic --mode random ! --probability 0.5 -j X", "X"],
+    ["-m conntrack --ctstate NEW,OLD -j X", "X"],
+    ["-m addrtype -j X", "X"],
+    ["-m addrtype ! --dst-type LOCAL -j X", "X"],
+    ["-m recent --rcheck --seconds a --reap --name a --mask 255.255.255.255 --rsource -j X", "X"],
+    ["-m recent --set --mask 255.255.255.255 --rsource -j X", "X"],
+    ["-m recent --set --name a -j X", "X"],
+    ["-m ipvs --vproto 6 --vport 80 -j X", "X"],
+    ["-m ipvs --vproto 6 --vaddr 10.0.0.1 -j X", "X"],
+    ["-m set --match-set A -j X", "X"],
+    ["-m nfacct -j X", "X"],
+    ["-j REJECT", "REJECT"],
+    ["-j DNAT", "DNAT"],
+    ["-j DNAT --to-destination [fd00::1]:80", "DNAT"],
+    ["-j MARK --set-xmark 4000", "MARK"],
+    ["-j MARK", "MARK"],
   ];
   for (const [text, jump] of foreign) {
     assert.deepEqual(parseRule(text, "IPv4"), {
@@ -68,6 +97,8 @@ Deno.test("parseRule() reads what the tools print otherwise than we", () => {
     ['-m comment --comment "plain" -j X', "-m comment --comment plain -j X"],
     ["-m mark --mark 0x1/0xffffffff -j X", "-m mark --mark 0x1 -j X"],
     ["-s 10.1.2.3/8 -j X", "-s 10.0.0.0/8 -j X"],
+    ['-m comment --comment "a \\"b\\" c" -j X', '-m comment --comment "a \\"b\\" c" -j X'],
+    ['-m comment --comment "" -j X', '-m comment --comment "" -j X'],
   ];
   for (const [text, key] of same) assert.equal(parseRule(text, "IPv4").key, key);
 });
