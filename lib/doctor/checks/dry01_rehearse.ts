@@ -1,4 +1,5 @@
 import { check, type Finding } from "../check.ts";
+import { counted } from "../judging/findings.ts";
 import type { FamilyLoad, PacketFault, RehearsalReport } from "../rehearsal/report.ts";
 
 const mostNamed = 10;
@@ -86,8 +87,12 @@ function subjectOf({ families }: RehearsalReport): string {
 
 function summary({ families, kernelBytes, notices, packets }: RehearsalReport): readonly string[] {
   const loads = families.filter(({ error }) => error === undefined).map((each) =>
-    `${each.family}: ${each.servicePorts} service ports, ${each.frontends} frontends, ` +
-    `${each.endpoints} endpoints loaded in ${each.milliseconds} ms (${each.messages} messages)`
+    [
+      `${each.family}: ${counted(each.servicePorts, "service port")}`,
+      counted(each.frontends, "frontend"),
+      `${counted(each.endpoints, "endpoint")} loaded in ${each.milliseconds} ms ` +
+      `(${counted(each.messages, "message")})`,
+    ].join(", ")
   );
   const memory = `Kernel memory grew by about ${Math.ceil(kernelBytes / 1e6)} MB meanwhile`;
   return [...loads, memory, describePackets(packets), ...notices];
@@ -98,7 +103,7 @@ function describePackets(packets: RehearsalReport["packets"]): string {
   const { faults, frontends, milliseconds, sent, tried } = packets;
   const which = tried === frontends ? `all ${frontends}` : `${tried} of ${frontends}`;
   const fared = faults.length === 0 ? "all as they should" : `${faults.length} otherwise`;
-  return `${sent} packets to ${which} frontends in ${milliseconds} ms: ${fared}`;
+  return `${counted(sent, "packet")} to ${which} frontends in ${milliseconds} ms: ${fared}`;
 }
 
 function listed<T>(items: readonly T[], describe: (item: T) => string): readonly string[] {
