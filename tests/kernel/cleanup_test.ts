@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { ipFamilies, type IpFamily } from "../../lib/base/ip_family.ts";
+import type { IpsetChange } from "../../lib/kernel/ipset/ipset.ts";
 import { ourProgramArgv } from "./rig/our_program.ts";
 import { type CommandResult, tryCommand } from "./rig/command.ts";
 import { setupsOf } from "../scenarios/setups.ts";
@@ -81,6 +82,24 @@ table ip kube-proxy-of-others {
 }
 `;
 
+/** Names like ours, of somebody else's sets. */
+const foreignSets: readonly IpsetChange[] = [
+  { kind: "create", set: { name: "KUBE-mine", type: "bitmap:port" } },
+  { kind: "create", set: { name: "KUBE-CLUSTER-IP-of-others", type: "hash:ip", family: "IPv4" } },
+  {
+    kind: "add-members",
+    set: { name: "KUBE-CLUSTER-IP-of-others", type: "hash:ip", family: "IPv4" },
+    members: ["172.30.0.1", "172.30.0.2"],
+  },
+  { kind: "create", set: { name: "cali60all-pools", type: "hash:ip", family: "IPv6" } },
+];
+
+/** Sets of ipvs mode. */
+const ownSets: readonly IpsetChange[] = [
+  { kind: "create", set: { name: "KUBE-CLUSTER-IP", type: "hash:ip,port", family: "IPv4" } },
+  { kind: "create", set: { name: "KUBE-6-LOOP-BACK", type: "hash:ip,port,ip", family: "IPv6" } },
+];
+
 const ownTable = (ip: string) => `table ${ip} kube-proxy {\n  chain services {\n  }\n}\n`;
 
 function cleanupArgv({ name }: XtNamespace, ...args: readonly string[]): readonly string[] {
@@ -108,6 +127,7 @@ async function createNode(): Promise<Node> {
     ]);
     return [
       ...await Promise.all(saves),
+      ...namespace.savedSets(),
       ruleset.replaceAll(/counter packets \d+ bytes \d+/g, "counter"),
       settings,
     ].join("\n");
@@ -124,6 +144,7 @@ async function createNode(): Promise<Node> {
       for (const backend of backends) await namespace.restore(foreign(family), { backend, family });
     }
     await namespace.run(["nft", "-f", "-"], foreignTables);
+    await namespace.changeSets(foreignSets);
     return node;
   } catch (error) {
     await node[Symbol.asyncDispose]();
@@ -138,6 +159,7 @@ async function addProxyRules({ namespace }: Node): Promise<void> {
   }
   for (const name of [...counters, "theirs"]) namespace.addCounter(name);
   await namespace.run(["nft", "-f", "-"], ownTable("ip") + ownTable("ip6"));
+  await namespace.changeSets(ownSets);
 }
 
 Deno.test("cleanup --mode all removes what proxies left in every place, and nothing else", async (test) => {
@@ -146,9 +168,15 @@ Deno.test("cleanup --mode all removes what proxies left in every place, and noth
   await addProxyRules(node);
   const dirty = await node.state();
   assert.notEqual(dirty, before);
+  assert.match(dirty, /create KUBE-6-LOOP-BACK/);
+  assert.match(before, /add KUBE-CLUSTER-IP-of-others 172\.30\.0\.2/);
   await test.step("--dry-run changes nothing", async () => {
+    const transport = node.namespace.transport();
+    const generation = await transport.generation();
     const { code, stderr, stdout } = await node.cleanup("--mode=all", "--dry-run");
     assert.equal(code, 0, stderr);
+    assert.equal(await transport.generation(), generation);
+    assert.match(stdout, /delete set KUBE-6-LOOP-BACK/);
     assert.match(stdout, /delete \d+ chains of table nat \(legacy, IPv6\)/);
     assert.equal(await node.state(), dirty);
   });

@@ -1,6 +1,7 @@
 /** A network namespace of its own for each test of iptables' rules. */
 import type { IpFamily } from "../../../lib/base/ip_family.ts";
 import assert from "node:assert/strict";
+import type { IpsetChange } from "../../../lib/kernel/ipset/ipset.ts";
 import { NetlinkIpset } from "../../../lib/kernel/ipset/netlink_ipset.ts";
 import { KernelFiles } from "../../../lib/kernel/kernel_files.ts";
 import { NftXtables } from "../../../lib/kernel/xtables/nft_xtables.ts";
@@ -82,6 +83,30 @@ export class XtNamespace implements AsyncDisposable {
       adding.push(new NetlinkIpset(new KernelFiles()).commit([{ kind: "create", set: sampleSet }]));
     });
     assert.deepEqual(await adding[0], []);
+  }
+
+  /** Makes changes to the sets of this namespace. */
+  async changeSets(changes: readonly IpsetChange[]): Promise<void> {
+    const ipset = new NetlinkIpset(new KernelFiles());
+    // Each change is made at once, in the namespace in which it is asked for.
+    for (const change of changes) {
+      const failures = inNetworkNamespace(
+        `/run/netns/${this.name}`,
+        () => ({ made: ipset.commit([change]) }),
+      );
+      assert.deepEqual(await failures.made, []);
+    }
+  }
+
+  /** All sets and their members, sorted, as `ipset save` would tell them. */
+  savedSets(): readonly string[] {
+    return inNetworkNamespace(`/run/netns/${this.name}`, () => {
+      const ipset = new NetlinkIpset(new KernelFiles());
+      return ipset.list().flatMap(({ family, name, type }) => [
+        `create ${name} ${type} ${family ?? ""}`,
+        ...[...ipset.members(name) ?? []].map((member) => `add ${name} ${member}`),
+      ]).sort();
+    });
   }
 
   /** nf_tables' rules of this namespace, with its sets. */
