@@ -17,6 +17,11 @@ import { isShared, type SetName } from "./sets.ts";
 export const elementsPerBatch = 20_000;
 /** How many service ports a batch holds at most. */
 const servicesPerBatch = 1_000;
+/**
+ * The kernel goes through the chains of everybody at each commit: beside 110,000 of another mode that takes
+ * longer than such a batch. Beside leftovers batches are so much larger.
+ */
+const growthBesideLeftovers = 3;
 
 /** What the table shall be. */
 export interface Desired {
@@ -109,7 +114,10 @@ class Collection {
 /** Service ports in sorted order, in groups of a size that the kernel takes in a few milliseconds. */
 export function groupServicePorts(
   services: ReadonlyMap<ServicePortKey, ServicePort>,
+  { leftovers }: { readonly leftovers: boolean },
 ): readonly (readonly ServicePort[])[] {
+  const growth = leftovers ? growthBesideLeftovers : 1;
+  const [mostElements, mostServices] = [elementsPerBatch * growth, servicesPerBatch * growth];
   const groups: ServicePort[][] = [];
   let weight = Infinity;
   for (const key of [...services.keys()].sort()) {
@@ -118,7 +126,7 @@ export function groupServicePorts(
     const { externalIPs, loadBalancerVIPs, reachableEndpoints } = servicePort;
     const frontends = 2 + externalIPs.length + loadBalancerVIPs.length;
     const own = frontends * (1 + reachableEndpoints.length);
-    if (weight + own > elementsPerBatch || (groups.at(-1)?.length ?? 0) >= servicesPerBatch) {
+    if (weight + own > mostElements || (groups.at(-1)?.length ?? 0) >= mostServices) {
       groups.push([]);
       weight = 0;
     }

@@ -29,7 +29,7 @@ export function renderText(snapshot: Snapshot, options: RenderOptions): string {
 export function firstLoad(snapshot: Snapshot, { masqueradeBit }: RenderOptions): Iterable<Batch> {
   const { family, services, settings } = snapshot;
   const context = { family, mark: (1 << masqueradeBit) >>> 0, settings };
-  const desired = { context, groups: groupServicePorts(services) };
+  const desired = { context, groups: groupServicePorts(services, settings) };
   return new FullPlan(desired, { content: undefined, retired: new Set() }).batches();
 }
 

@@ -221,7 +221,7 @@ export class NftablesWriter implements RuleWriter {
     const { faults, sound } = withoutFaults(snapshot.services, this.family);
     const beyond = this.#capacity.fill(sound);
     const fitting = new Map([...sound].filter(([key]) => !beyond.has(key)));
-    const culprits = new CulpritSearch(groupServicePorts(fitting));
+    const culprits = new CulpritSearch(groupServicePorts(fitting, snapshot.settings));
     let plan: FullPlan | undefined;
     while (!plan) {
       const desired = { context, groups: culprits.groups };

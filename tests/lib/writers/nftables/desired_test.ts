@@ -20,7 +20,7 @@ function wanted() {
   const services = new Map([web, admin].map((each) => [each.key, each]));
   return wantedSets({
     context: { family: "IPv4", mark: 1 << 14, settings: settings.IPv4 },
-    groups: groupServicePorts(services),
+    groups: groupServicePorts(services, settings.IPv4),
   });
 }
 
@@ -42,4 +42,19 @@ Deno.test("wantedSets() names what several service ports share once", () => {
   const set = wanted().get("cluster-ips");
   assert.deepEqual([...set ?? []].map(elementText), ["172.30.0.1"]);
   assert.equal(set?.length, 1);
+});
+
+Deno.test("groupServicePorts() makes larger groups beside leftovers, where each commit takes the kernel long", () => {
+  const three = endpoints("IPv4", [9, 1], [9, 2], [9, 3]);
+  const services = new Map(
+    Array.from({ length: 4_500 }, (_, index) => {
+      const clusterIP = `172.30.${index >> 8}.${index & 255}`;
+      const each = servicePort({ name: `s${index}`, clusterIP, clusterEndpoints: three });
+      return [each.key, each] as const;
+    }),
+  );
+  const sizes = (leftovers: boolean) =>
+    groupServicePorts(services, { leftovers }).map(({ length }) => length);
+  assert.deepEqual(sizes(false), [1_000, 1_000, 1_000, 1_000, 500]);
+  assert.deepEqual(sizes(true), [3_000, 1_500]);
 });
