@@ -304,3 +304,16 @@ Deno.test("a setting that changes is written everywhere", async () => {
   assert.ok(harness.servers().some((line) => line.includes("192.168.0.2:30011")));
   assert.ok(harness.servers().every((line) => !line.includes("192.168.0.1:30011")));
 });
+
+Deno.test("a writer that nobody wants any more changes nothing and looks at nothing", async () => {
+  const harness = new Harness();
+  const before = await harness.dump();
+  const aborted = AbortSignal.abort(new Error("enough"));
+  const work = [
+    () => harness.writer.sync(snapshotOf("IPv4", [web]), { kind: "all" }, aborted),
+    () => harness.writer.drifted(aborted),
+    () => harness.writer.maintain(aborted),
+  ];
+  for (const each of work) await assert.rejects(each(), /enough/);
+  assert.equal(await harness.dump(), before);
+});
