@@ -104,3 +104,22 @@ Deno.test("a list that cannot be made is its maker's failure, and the worker for
   assert.deepEqual(await askAll(transport).query(), [Uint8Array.of(1), Uint8Array.of(2, 3)]);
   transport.close();
 });
+
+Deno.test("what the worker is told of a comparison: to dump at once, then to compare or to forget", async () => {
+  const told: { readonly kind: string; readonly id: number }[] = [];
+  const worker = answeringWorker(true);
+  const post = worker.postMessage.bind(worker);
+  worker.postMessage = (message: { readonly kind: string; readonly id: number }) => {
+    told.push(message);
+    post(message);
+  };
+  const transport = await WorkerTransport.open({ worker });
+  await transport.compare(question, Promise.resolve(new Uint8Array(4)));
+  await assert.rejects(transport.compare(question, Promise.reject(new Error("no list"))));
+  const [, ...rest] = told;
+  assert.deepEqual(rest.map(({ kind }) => kind), ["dump", "compare", "dump", "forget"]);
+  assert.equal(rest[0].id, rest[1].id);
+  assert.equal(rest[2].id, rest[3].id);
+  assert.notEqual(rest[0].id, rest[2].id);
+  transport.close();
+});
