@@ -6,7 +6,7 @@ import {
 } from "../../kernel/inspection/processes.ts";
 import type { KernelFiles } from "../../kernel/kernel_files.ts";
 import type { FactReader } from "../fact.ts";
-import { absent, known } from "./known.ts";
+import { known, unknown } from "./known.ts";
 import type { NodeProcess, NodeProcesses } from "./node_values.ts";
 
 /** What the reader works with. */
@@ -31,7 +31,10 @@ export function processesReader(
       const here = all.filter(({ networkNamespace }) =>
         namespace !== undefined && networkNamespace === namespace
       ).filter(({ argv }) => argv.length > 0);
-      if (here.length === 0) return absent("no process of this network can be seen");
+      // Whoever asks runs in it: nobody is not the answer.
+      if (here.length === 0) {
+        return unknown("no process of this network can be seen", 'Set "hostPID: true" in the pod.');
+      }
       const sockets = await facts.read("sockets");
       const listening = (sockets.kind === "value" ? sockets.value : [])
         .filter(({ isListening, port, protocol }) =>

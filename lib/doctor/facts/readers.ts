@@ -9,6 +9,7 @@ import { configurationReader } from "./configuration.ts";
 import { expressionsReader } from "./expressions.ts";
 import { firewallReader } from "./firewall.ts";
 import { cniReader, hostFilesReader } from "./host_files.ts";
+import { needingFolder } from "./host_root.ts";
 import { ipsetsReader, ipvsReader } from "./ipvs.ts";
 import { kernelLogReader } from "./kernel_log.ts";
 import { kernelVersionReader } from "./kernel_version.ts";
@@ -49,24 +50,26 @@ export function nodeReaders(
   const { commands, host, links, self, sysctl } = kernel;
   const files = new KernelFiles(hostRoot);
   const tools = { commands, hostRoot };
+  const below = <T>(folder: string, reader: FactReader<T>) =>
+    needingFolder({ files, folder, hostRoot }, reader);
   return {
     kernel: kernelVersionReader(host),
-    modules: modulesReader(files),
+    modules: below("/proc", modulesReader(files)),
     expressions: expressionsReader({ nftables: () => kernel.nftables(), mayProbe }),
-    nftTool: nftToolReader(tools),
-    iptablesTool: iptablesToolReader(tools),
+    nftTool: below("/usr", nftToolReader(tools)),
+    iptablesTool: below("/usr", iptablesToolReader(tools)),
     kernelLog: kernelLogReader(),
     rights: rightsReader({ self, files }),
     settings: settingsReader({ sysctl, hostRoot }),
-    settingFiles: settingFilesReader(files),
+    settingFiles: below("/etc", settingFilesReader(files)),
     network: networkReader({ links, hostRoot }),
-    sockets: socketsReader(files),
+    sockets: below("/proc/1", socketsReader(files)),
     firewall: firewallReader({ hostRoot }),
-    ipvs: ipvsReader(files),
+    ipvs: below("/proc/1", ipvsReader(files)),
     ipsets: ipsetsReader({ ipset: kernel.ipset, hostRoot }),
-    processes: processesReader({ files, hostRoot, pagePorts }),
-    cni: cniReader(files),
-    hostFiles: hostFilesReader(files),
+    processes: below("/proc/1", processesReader({ files, hostRoot, pagePorts })),
+    cni: below("/etc", cniReader(files)),
+    hostFiles: below("/etc", hostFilesReader(files)),
     proxyMetrics: proxyMetricsReader(readPage),
     invalidDrops: invalidDropsReader({ readPage, clock }),
     configuration: configurationReader({ paths: configPaths, requestJson }),

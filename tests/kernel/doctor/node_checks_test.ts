@@ -197,4 +197,29 @@ Deno.test("doctor finds each thing that is wrong with a sick node, and what it p
   });
 });
 
+/** What tells nothing of the node's files, processes and network: the kernel is the same everywhere. */
+const needsNoNode = /^(KRN0[137]|IPV04|IPV05|IPV10|CFG\d+)$/;
+
+Deno.test("doctor takes nothing for well where the node's root is not mounted, and says what gives it", async () => {
+  const empty = await Deno.makeTempDir();
+  try {
+    await withOwnNamespace(async ({ name }) => {
+      const argv = ["ip", "netns", "exec", name, ...ourProgramArgv(), "doctor", "-o", "json"];
+      const { code, stdout } = await tryCommand([...argv, "--no-cluster", "--host-root", empty]);
+      const { checks, verdict } = JSON.parse(stdout) as {
+        readonly checks: readonly Told[];
+        readonly verdict: { readonly canMove: boolean | null };
+      };
+      const well = checks.filter(({ id, result }) => result === "pass" && !needsNoNode.test(id));
+      assert.deepEqual(well, []);
+      assert.deepEqual([verdict.canMove, code], [null, 2]);
+      const { advice, evidence } = checks.find(({ id }) => id === "IPV02") ?? {};
+      assert.deepEqual(evidence, [`"${empty}/proc/1" is not there`]);
+      assert.match(advice?.join() ?? "", /^Mount the node's root at .*hostPID: true/);
+    });
+  } finally {
+    await Deno.remove(empty);
+  }
+});
+
 Deno.test("these tests saw all that docs/doctor.md says they show", () => seen.assertAll());
