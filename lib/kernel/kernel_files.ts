@@ -7,6 +7,14 @@
  */
 import { SysctlError, type SysctlFault } from "./sysctl.ts";
 
+/** Folders of a machine by what is found there. */
+export const HostFolder = {
+  programs: "/usr",
+  configuration: "/etc",
+  processes: "/proc",
+  firstProcess: "/proc/1",
+} as const;
+
 /** Reads and writes them. `subject` is what a failure calls the file. */
 export class KernelFiles {
   readonly #root: string;

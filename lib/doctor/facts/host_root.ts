@@ -4,17 +4,17 @@ import type { FactReader } from "../fact.ts";
 import { unknown } from "./known.ts";
 
 /** Where the node's root is, and what of it a fact needs. */
-export interface HostFolder {
+interface NeededFolder {
   readonly files: Pick<KernelFiles, "isFolder">;
   /** Empty for this machine, which has all. */
   readonly hostRoot: string;
-  /** `/proc/1`, `/etc`. */
+  /** One of `HostFolder`. */
   readonly folder: string;
 }
 
 /** The reader, where the folder is there; else the fact is unknown, with the line that gives it. */
 export function needingFolder<T>(
-  { files, folder, hostRoot }: HostFolder,
+  { files, folder, hostRoot }: NeededFolder,
   reader: FactReader<T>,
 ): FactReader<T> {
   if (hostRoot === "") return reader;

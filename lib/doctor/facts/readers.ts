@@ -1,7 +1,7 @@
 /** How every fact of the node is read, in one list. */
 import type { Clock } from "../../base/clock.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { KernelFiles } from "../../kernel/kernel_files.ts";
+import { HostFolder, KernelFiles } from "../../kernel/kernel_files.ts";
 import type { FactReader } from "../fact.ts";
 import { clusterReaders, type RequestJson } from "./cluster_reading.ts";
 import type { ClusterValues } from "./cluster_values.ts";
@@ -54,22 +54,22 @@ export function nodeReaders(
     needingFolder({ files, folder, hostRoot }, reader);
   return {
     kernel: kernelVersionReader(host),
-    modules: below("/proc", modulesReader(files)),
+    modules: below(HostFolder.processes, modulesReader(files)),
     expressions: expressionsReader({ nftables: () => kernel.nftables(), mayProbe }),
-    nftTool: below("/usr", nftToolReader(tools)),
-    iptablesTool: below("/usr", iptablesToolReader(tools)),
+    nftTool: below(HostFolder.programs, nftToolReader(tools)),
+    iptablesTool: below(HostFolder.programs, iptablesToolReader(tools)),
     kernelLog: kernelLogReader(),
     rights: rightsReader({ self, files }),
     settings: settingsReader({ sysctl, hostRoot }),
-    settingFiles: below("/etc", settingFilesReader(files)),
+    settingFiles: below(HostFolder.configuration, settingFilesReader(files)),
     network: networkReader({ links, hostRoot }),
-    sockets: below("/proc/1", socketsReader(files)),
+    sockets: below(HostFolder.firstProcess, socketsReader(files)),
     firewall: firewallReader({ hostRoot }),
-    ipvs: below("/proc/1", ipvsReader(files)),
+    ipvs: below(HostFolder.firstProcess, ipvsReader(files)),
     ipsets: ipsetsReader({ ipset: kernel.ipset, hostRoot }),
-    processes: below("/proc/1", processesReader({ files, hostRoot, pagePorts })),
-    cni: below("/etc", cniReader(files)),
-    hostFiles: below("/etc", hostFilesReader(files)),
+    processes: below(HostFolder.firstProcess, processesReader({ files, hostRoot, pagePorts })),
+    cni: below(HostFolder.configuration, cniReader(files)),
+    hostFiles: below(HostFolder.configuration, hostFilesReader(files)),
     proxyMetrics: proxyMetricsReader(readPage),
     invalidDrops: invalidDropsReader({ readPage, clock }),
     configuration: configurationReader({ paths: configPaths, requestJson }),
