@@ -58,6 +58,11 @@ export class LeftoverWatch {
   readonly #failures: RepeatedFailureLog;
   /** What every mode that could be asked has, by its name. */
   readonly #found = new Map<string, readonly Leftover[]>();
+  /** Of each mode, what was looked into last, and what of it is the mode's. */
+  readonly #confirmed = new Map<
+    string,
+    { readonly key: string; readonly left: readonly Leftover[] }
+  >();
   /** What was said to be there, so that it is said once. */
   readonly #said = new Set<string>();
 
@@ -97,19 +102,44 @@ export class LeftoverWatch {
     return this.#all.length > 0;
   }
 
-  /** Looks again while some remain; ends when none do, or with the signal. */
-  async follow(signal: AbortSignal): Promise<void> {
+  /**
+   * Looks again while some remain; ends when none do, or with the signal. What takes long to look into waits
+   * until Services are served.
+   */
+  async follow(signal: AbortSignal, isServing: () => boolean): Promise<void> {
     const { clock } = this.#options;
     let lookedAt = clock.monotonic();
     let generation = await this.#generation();
     while (this.hasFound && !signal.aborted) {
       await clock.sleep(moveCheckMs, signal);
       const now = await this.#generation();
-      if (now === generation && clock.monotonic() - lookedAt < longestMs) continue;
-      generation = now;
-      lookedAt = clock.monotonic();
-      await this.look(signal);
+      if (now !== generation || clock.monotonic() - lookedAt >= longestMs) {
+        generation = now;
+        lookedAt = clock.monotonic();
+        await this.look(signal);
+      }
+      if (isServing()) await this.#confirm(signal);
     }
+  }
+
+  /** Looks into what is too large for a start; once, as long as it is the same. */
+  async #confirm(signal: AbortSignal): Promise<void> {
+    const { kernel, logger, state } = this.#options;
+    for (const [mode, door] of this.#doors) {
+      const found = this.#found.get(mode) ?? [];
+      const key = JSON.stringify(found);
+      if (found.length === 0 || signal.aborted || this.#confirmed.get(mode)?.key === key) continue;
+      try {
+        const left = await (await door).confirm?.(kernel, { found, signal }) ?? found;
+        this.#confirmed.set(mode, { key, left });
+        if (left.length === found.length) continue;
+        logger.info("What was taken for rules of another proxy mode is somebody else's", { mode });
+        state.setLeftovers(this.hasFound);
+      } catch (error) {
+        this.#failed(mode, error, signal);
+      }
+    }
+    if (!this.hasFound) this.#said.clear();
   }
 
   /**
@@ -119,7 +149,7 @@ export class LeftoverWatch {
   async standAside(families: readonly IpFamily[], signal: AbortSignal): Promise<void> {
     const { kernel, logger } = this.#options;
     for (const [mode, door] of this.#doors) {
-      if ((this.#found.get(mode) ?? []).length === 0 || signal.aborted) continue;
+      if (this.#leftBy(mode).length === 0 || signal.aborted) continue;
       try {
         const asleep = await (await door).standAside?.(kernel, { families, signal }) ?? [];
         if (asleep.length === 0) continue;
@@ -154,14 +184,25 @@ export class LeftoverWatch {
       this.#found.set(mode, found.filter((each) => !runtime.owns(each)));
       this.#failures.clear(mode);
     } catch (error) {
-      if (signal.aborted) return;
-      const message = "Cannot look for rules that another proxy mode left";
-      this.#failures.report({ key: mode, message, error, values: { mode } });
+      this.#failed(mode, error, signal);
     }
   }
 
+  #failed(mode: string, error: unknown, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const message = "Cannot look for rules that another proxy mode left";
+    this.#failures.report({ key: mode, message, error, values: { mode } });
+  }
+
   get #all(): readonly Leftover[] {
-    return [...this.#options.modes.keys()].flatMap((mode) => this.#found.get(mode) ?? []);
+    return [...this.#options.modes.keys()].flatMap((mode) => this.#leftBy(mode));
+  }
+
+  /** What was looked into since it was found counts as that says. */
+  #leftBy(mode: string): readonly Leftover[] {
+    const found = this.#found.get(mode) ?? [];
+    const confirmed = this.#confirmed.get(mode);
+    return confirmed?.key === JSON.stringify(found) ? confirmed.left : found;
   }
 
   /** Undefined where the kernel does not tell; then time alone decides. */

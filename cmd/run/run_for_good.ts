@@ -62,7 +62,7 @@ export async function runForGood(proxy: Proxy): Promise<void> {
       leftovers.hasFound ? leftovers.standAside([family], lifetime.signal) : undefined,
   });
   for (const sync of syncs) lifetime.start((signal) => sync.run(signal));
-  lifetime.start((signal) => leftovers.follow(signal));
+  lifetime.start((signal) => leftovers.follow(signal, () => health.report().inSync));
   lifetime.start((signal) => kernel.untilLost(signal));
   const [changes, endpoints] = [() => changesOf(proxy), () => endpointsOf(proxy)];
   lifetime.start((signal) =>

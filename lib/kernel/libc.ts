@@ -13,6 +13,12 @@ const library = Deno.dlopen(
     close: { parameters: ["i32"], result: "i32" },
     flock: { parameters: ["i32", "i32"], result: "i32" },
     getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
+    getsockoptLater: {
+      name: "getsockopt",
+      parameters: ["i32", "i32", "i32", "buffer", "buffer"],
+      result: "i32",
+      nonblocking: true,
+    },
     getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
     ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
     klogctl: { parameters: ["i32", "buffer", "i32"], result: "i32" },

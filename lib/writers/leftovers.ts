@@ -88,6 +88,11 @@ export interface ModeLeftovers {
    * few messages however much there is.
    */
   find(kernel: Kernel, signal: AbortSignal): Promise<readonly Leftover[]>;
+  /**
+   * What of this is the mode's indeed, where `find` took something for its own that is too large to be
+   * looked into at a start. Takes longer, and holds nobody up. Absent where there is nothing of the kind.
+   */
+  confirm?(kernel: Kernel, options: ConfirmOptions): Promise<readonly Leftover[]>;
   readonly removal: Removal;
   /** The same without what is in these ranges, in a mode whose configuration has such: it is somebody else's. */
   removalBut?(excluded: readonly string[]): Removal;
@@ -110,6 +115,13 @@ export interface ModeLeftovers {
    * Tells what it changed: nothing when repeated.
    */
   standAside?(kernel: Kernel, options: StandAsideOptions): Promise<readonly string[]>;
+}
+
+/** What is to be looked at again. */
+export interface ConfirmOptions {
+  /** What `find` told. */
+  readonly found: readonly Leftover[];
+  readonly signal: AbortSignal;
 }
 
 /** How a mode waits for its connections. */

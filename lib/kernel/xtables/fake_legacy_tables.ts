@@ -20,6 +20,15 @@ export class FakeLegacyTables implements LegacyTables {
     return this.chainNames.get(`${family} ${table}`) ?? [];
   }
 
+  among(
+    family: IpFamily,
+    table: XtTable,
+    chains: readonly string[],
+  ): Promise<readonly string[] | undefined> {
+    const there = this.chains(family, table);
+    return Promise.resolve(chains.filter((chain) => there.includes(chain)));
+  }
+
   info(family: IpFamily, table: XtTable): LegacyTableInfo {
     const info = this.tables.get(`${family} ${table}`);
     if (info) return info;

@@ -2,6 +2,7 @@
  * Which of the older tables there are, and how much is in them, without a tool and without loading
  * anything: asking for a table that is not there would make it.
  */
+import { turnOfTheEventLoop } from "../../base/event_loop.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { KernelFiles } from "../kernel_files.ts";
 import { lastErrno, libc } from "../libc.ts";
@@ -23,6 +24,16 @@ export interface LegacyTables {
   loaded(family: IpFamily): readonly XtTable[];
   /** Names of the chains of a table that is there, but for those that the kernel calls itself. Throws as `info`. */
   chains(family: IpFamily, table: XtTable): readonly string[];
+  /**
+   * Those of these chains that are in a table that is there, however large it is: another thread asks the
+   * kernel, others have their turn while the answer is gone through, and its memory goes back at once.
+   * Undefined where the table changed meanwhile. Throws as `info`.
+   */
+  among(
+    family: IpFamily,
+    table: XtTable,
+    chains: readonly string[],
+  ): Promise<readonly string[] | undefined>;
   /** Only for a table that is there. Needs CAP_NET_ADMIN; throws `NetlinkError`. */
   info(family: IpFamily, table: XtTable): LegacyTableInfo;
 }
@@ -42,6 +53,8 @@ const Entries = { size: 32, first: 40 } as const;
 const NEXT_OFFSET: Readonly<Record<IpFamily, number>> = { IPv4: 88, IPv6: 140 };
 /** `struct xt_error_target`: a size, the name of the target, a revision, the name of the chain. */
 const ErrorTarget = { name: 2, chain: 32, nameBytes: 30 } as const;
+/** The event loop has its turn after so many: some milliseconds, where each has a few rules. */
+const CHAINS_PER_TURN = 2_000;
 /** A target of this name begins a chain. */
 const ERROR = "ERROR";
 
@@ -69,6 +82,31 @@ export class ProcLegacyTables implements LegacyTables {
     new DataView(answer.buffer).setUint32(Entries.size, bytes, true);
     ask(family, { table, answer, option: SO_GET_ENTRIES, what: "chains" });
     return [...chainNames(answer.subarray(Entries.first), family)];
+  }
+
+  async among(
+    family: IpFamily,
+    table: XtTable,
+    chains: readonly string[],
+  ): Promise<readonly string[] | undefined> {
+    const { bytes } = this.info(family, table);
+    const answer = new Uint8Array(Entries.first + bytes);
+    new TextEncoder().encodeInto(table, answer);
+    new DataView(answer.buffer).setUint32(Entries.size, bytes, true);
+    const length = new Uint8Array(new Uint32Array([answer.length]).buffer);
+    const op = `read the chains of ${toolOf(family)} table "${table}"`;
+    const fd = libc.socket(AF[family], SOCK_DGRAM_CLOEXEC, 0);
+    if (fd < 0) throw new NetlinkError({ op, errno: lastErrno() });
+    try {
+      const status = await libc.getsockoptLater(fd, LEVEL[family], SO_GET_ENTRIES, answer, length);
+      return status < 0
+        ? undefined
+        : await wantedIn(answer.subarray(Entries.first), family, chains);
+    } finally {
+      libc.close(fd);
+      // Two hundred megabytes, which would wait for a collection of garbage.
+      answer.buffer.transfer(0);
+    }
   }
 
   info(family: IpFamily, table: XtTable): LegacyTableInfo {
@@ -146,6 +184,22 @@ function ask(
   } finally {
     libc.close(fd);
   }
+}
+
+/** Those of the chains that are there, in the order of the table. */
+async function wantedIn(
+  entries: Uint8Array,
+  family: IpFamily,
+  chains: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  let seen = 0;
+  for (const chain of chainNames(entries, family)) {
+    if (chains.includes(chain)) found.push(chain);
+    if (found.length === chains.length) break;
+    if (++seen % CHAINS_PER_TURN === 0) await turnOfTheEventLoop();
+  }
+  return found;
 }
 
 /** Each chain begins with an entry whose target has its name; the last one ends the table. */

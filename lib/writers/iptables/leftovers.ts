@@ -1,6 +1,6 @@
 /** What iptables mode may have left in either engine of iptables, and its removal. */
 import type { Kernel } from "../../kernel/kernel.ts";
-import { findChains } from "../kube_chains/find_chains.ts";
+import { type ChainSearch, confirmChains, findChains } from "../kube_chains/find_chains.ts";
 import { NatChain, serviceChains } from "../kube_chains/names.ts";
 import { iptablesOwned, ipvsLinkSetting } from "../kube_chains/owned_chains.ts";
 import { chainRemoval } from "../kube_chains/removal.ts";
@@ -9,9 +9,12 @@ import { withCounters } from "./counter_removal.ts";
 import { served } from "./served.ts";
 import { routeLocalnet } from "./sysctls.ts";
 
+const search: ChainSearch = { mode: "iptables", chains: serviceChains, mayBeLarge: true };
+
 /** The door of this mode to whoever looks for rules that were left, and removes them. */
 export const leftovers: ModeLeftovers = {
   find,
+  confirm: (kernel, options) => confirmChains(search, kernel, options),
   removal: withCounters(chainRemoval({
     owned: iptablesOwned,
     sharing: {
@@ -24,7 +27,6 @@ export const leftovers: ModeLeftovers = {
 };
 
 async function find(kernel: Kernel, signal: AbortSignal): Promise<readonly Leftover[]> {
-  const search = { mode: "iptables", chains: serviceChains, mayBeLarge: true };
   const found = await findChains(search, kernel, signal);
   // Where ipvs mode is, the chain of all Services alone is its own.
   return hasIpvsLink(kernel) ? found.filter(({ objects }) => !objects.every(isOfServices)) : found;

@@ -3,7 +3,7 @@ import { ipFamilies, type IpFamily } from "../../base/ip_family.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import type { NftTable } from "../../kernel/nftables/operations.ts";
 import { toolOf } from "../../kernel/xtables/rules.ts";
-import type { Leftover } from "../leftovers.ts";
+import type { ConfirmOptions, Leftover } from "../leftovers.ts";
 import { natTable } from "./names.ts";
 
 /** Whose chains are looked for. */
@@ -20,7 +20,8 @@ const emptyEntries = 5;
 
 /**
  * The older tables can only be had whole, by a question that holds this thread up. A larger one than
- * this is not read: some thousand Services of a proxy are in it, nobody else has so many rules.
+ * this is not read at once: some thousand Services of a proxy are in it, hardly anybody else has so many
+ * rules.
  */
 export const mostBytesRead = 4 << 20;
 
@@ -52,6 +53,24 @@ export async function findChains(
     }
   }
   return leftovers;
+}
+
+/** Without the large older tables that have none of the chains. */
+export async function confirmChains(
+  { chains }: ChainSearch,
+  { legacyTables }: Kernel,
+  { found, signal }: ConfirmOptions,
+): Promise<readonly Leftover[]> {
+  const confirmed: Leftover[] = [];
+  for (const leftover of found) {
+    signal.throwIfAborted();
+    const { backend, family } = leftover;
+    const isLarge = backend === "legacy" && legacyTables.loaded(family).includes("nat") &&
+      legacyTables.info(family, "nat").bytes > mostBytesRead;
+    const there = isLarge ? await legacyTables.among(family, "nat", chains) : undefined;
+    if (there?.length !== 0) confirmed.push(leftover);
+  }
+  return confirmed;
 }
 
 function findInLegacy(

@@ -6,7 +6,7 @@ import { FakeKernel } from "../../../lib/kernel/fake_kernel.ts";
 import { FakeSysctl } from "../../../lib/kernel/fake_sysctl.ts";
 import type { NftTable } from "../../../lib/kernel/nftables/operations.ts";
 import type { IpFamily } from "../../../lib/base/ip_family.ts";
-import type { Leftover, ModeLeftovers } from "../../../lib/writers/leftovers.ts";
+import type { ConfirmOptions, Leftover, ModeLeftovers } from "../../../lib/writers/leftovers.ts";
 import { LeftoverWatch } from "../../../cmd/run/leftovers.ts";
 import { FakeClock } from "../../fakes/fake_clock.ts";
 import { FakeLogger } from "../../fakes/fake_logger.ts";
@@ -26,6 +26,9 @@ class Rig {
   readonly found = new Map<string, readonly Leftover[]>();
   readonly failures = new Map<string, Error>();
   looks = 0;
+  confirmations = 0;
+  /** The family whose rules turn out to be the mode's indeed. */
+  confirmed: IpFamily | undefined = undefined;
   /** Which modes were put to sleep, for which families. */
   readonly asleep: (readonly [mode: string, ...families: readonly IpFamily[]])[] = [];
   readonly watch: LeftoverWatch;
@@ -81,6 +84,12 @@ class Rig {
         this.asleep.push([mode, ...families]);
         return Promise.resolve([`table of ${mode}`]);
       },
+      ...(mode === "large" && {
+        confirm: (_kernel: unknown, { found }: ConfirmOptions) => {
+          this.confirmations++;
+          return Promise.resolve(found.filter(({ family }) => family === this.confirmed));
+        },
+      }),
       removal: { plan: () => assert.fail("run removes nothing"), apply: () => assert.fail() },
       find: () => {
         this.looks++;
@@ -186,7 +195,7 @@ Deno.test("follow() looks when the ruleset moved, at most every 5 s, and each mi
   rig.leave("old", "IPv4");
   await rig.watch.look(signal);
   let ended = false;
-  const following = rig.watch.follow(signal).then(() => ended = true);
+  const following = rig.watch.follow(signal, () => true).then(() => ended = true);
   await rig.clock.advance(59_999);
   assert.equal(rig.looks, 1);
   await rig.clock.advance(1);
@@ -209,13 +218,41 @@ Deno.test("follow() looks when the ruleset moved, at most every 5 s, and each mi
   ]);
 });
 
+Deno.test("follow() looks into what is too large for a start once Services are served, and once as long as it is the same", async () => {
+  const rig = new Rig("large", "old");
+  rig.leave("large", "IPv4", "IPv6");
+  rig.confirmed = "IPv6";
+  await rig.watch.look(signal);
+  let isServing = false;
+  let ended = false;
+  const following = rig.watch.follow(signal, () => isServing).then(() => ended = true);
+  await rig.clock.advance(5_000);
+  assert.equal(rig.confirmations, 0);
+  isServing = true;
+  await rig.clock.advance(5_000);
+  assert.deepEqual(await rig.gauge(), ['kubeproxy_leftovers{mode="large",backend="nft"} 1']);
+  await rig.clock.advance(120_000);
+  assert.equal(rig.looks, 2 * 3);
+  assert.deepEqual([rig.confirmations, rig.told.at(-1), ended], [1, true, false]);
+  assert.deepEqual(await rig.gauge(), ['kubeproxy_leftovers{mode="large",backend="nft"} 1']);
+  rig.leave("large", "IPv4");
+  await rig.clock.advance(60_000);
+  await following;
+  assert.deepEqual([rig.confirmations, rig.told.at(-1), ended], [2, false, true]);
+  const somebody =
+    "info What was taken for rules of another proxy mode is somebody else's mode=large";
+  assert.deepEqual(rig.lines.slice(1), [somebody, somebody]);
+  await rig.watch.standAside(["IPv4"], signal);
+  assert.deepEqual(rig.asleep, []);
+});
+
 Deno.test("follow() ends at once where nothing is left, and with its signal", async () => {
-  await new Rig("old").watch.follow(signal);
+  await new Rig("old").watch.follow(signal, () => true);
   const rig = new Rig("old");
   rig.leave("old", "IPv4");
   await rig.watch.look(signal);
   const stop = new AbortController();
-  const following = rig.watch.follow(stop.signal);
+  const following = rig.watch.follow(stop.signal, () => true);
   await rig.clock.advance(1);
   stop.abort();
   await following;

@@ -108,3 +108,22 @@ for (const family of ipFamilies) {
     assert.ok(own.length > 20);
   });
 }
+
+for (const family of ipFamilies) {
+  Deno.test(`chains of a large table are found without holding anybody up, ${family}`, async () => {
+    await using namespace = await XtNamespace.create();
+    const names = Array.from({ length: 20_000 }, (_, index) => `KUBE-SVC-${index}`);
+    const rules = names.map((name) => `-A ${name} -p tcp -j RETURN\n`).join("");
+    const chains = names.map((name) => `:${name} - [0:0]\n`).join("");
+    await namespace.restore(`*nat\n${chains}${rules}COMMIT\n`, { family, backend: "legacy" });
+    const tables = namespace.legacyTables();
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    const wanted = ["KUBE-SVC-19999", "KUBE-SVC-20000", "ERROR", "KUBE-SVC-0"];
+    const found = await tables.among(family, "nat", wanted);
+    clearInterval(timer);
+    assert.deepEqual(found, ["KUBE-SVC-0", "KUBE-SVC-19999"]);
+    assert.ok(turns >= 2, `${turns} turns`);
+    assert.deepEqual(await tables.among(family, "nat", names.slice(0, 2)), names.slice(0, 2));
+  });
+}

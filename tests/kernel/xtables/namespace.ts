@@ -66,6 +66,8 @@ export class XtNamespace implements AsyncDisposable {
     return {
       loaded: (family) => inNetworkNamespace(path, () => real.loaded(family)),
       chains: (family, table) => inNetworkNamespace(path, () => real.chains(family, table)),
+      among: (family, table, chains) =>
+        inNetworkNamespace(path, () => ({ found: real.among(family, table, chains) })).found,
       info: (family, table) => inNetworkNamespace(path, () => real.info(family, table)),
     };
   }

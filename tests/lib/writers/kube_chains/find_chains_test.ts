@@ -122,3 +122,28 @@ Deno.test("find() tells what is in the older tables, without reading a table tha
     [],
   ]);
 });
+
+Deno.test("confirm() looks into large older tables, and leaves out those that have none of the chains", async () => {
+  const legacyTables = new FakeLegacyTables();
+  const kernel = new FakeKernel({ legacyTables });
+  const large = { entries: 900_000, bytes: 190 << 20 };
+  for (const family of ["IPv4", "IPv6"]) legacyTables.tables.set(`${family} nat`, large);
+  legacyTables.chainNames.set("IPv4 nat", ["DOCKER"]);
+  legacyTables.chainNames.set("IPv6 nat", ["DOCKER", "KUBE-NODEPORTS"]);
+  const nft = { mode: "iptables", backend: "nft", family: "IPv4", objects: ["chain"] } as const;
+  const found = [nft, ...await iptables.find(kernel, signal)];
+  assert.equal(found.length, 3);
+  assert.deepEqual(await iptables.confirm?.(kernel, { found, signal }), [found[0], found[2]]);
+  legacyTables.among = () => Promise.resolve(undefined);
+  assert.deepEqual(
+    await iptables.confirm?.(kernel, { found, signal }),
+    found,
+    "it changed meanwhile",
+  );
+  legacyTables.among = () => assert.fail("it is small, or gone");
+  legacyTables.tables.set("IPv4 nat", { entries: 900, bytes: 1 << 20 });
+  legacyTables.tables.delete("IPv6 nat");
+  assert.deepEqual(await iptables.confirm?.(kernel, { found, signal }), found);
+  const stopped = iptables.confirm?.(kernel, { found, signal: AbortSignal.abort() });
+  await assert.rejects(stopped ?? Promise.resolve(), { name: "AbortError" });
+});
