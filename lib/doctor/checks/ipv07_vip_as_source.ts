@@ -2,7 +2,7 @@ import { parseIp } from "../../base/ip.ts";
 import { check } from "../check.ts";
 import type { FactValues } from "../facts/fact_values.ts";
 import { few, fine, problem } from "../judging/findings.ts";
-import { serviceAddresses } from "../judging/frontends.ts";
+import { serviceAddresses, withoutIpvs } from "../judging/frontends.ts";
 import { goesWithItsMode, ipvsInterface, proxyTable } from "../judging/kube_names.ts";
 import { allRules, namesAddress, namesInterface } from "../judging/rule_use.ts";
 
@@ -26,7 +26,10 @@ export const vipAsSource = check({
   wants: ["objects"],
   judge: ({ facts: { firewall, network }, tried: { objects } }) => {
     if (!network) return [];
-    const vips = objects.kind === "value" ? serviceAddresses(objects.value) : new Set<string>();
+    // What is an address of the node besides stays one.
+    const own = new Set(withoutIpvs(network).addresses.map(({ ip }) => ip));
+    const all = objects.kind === "value" ? serviceAddresses(objects.value) : [];
+    const vips = new Set([...all].filter((ip) => !own.has(ip)));
     const keys = new Set([...vips].flatMap((ip) => parseIp(ip)?.toHex() ?? []));
     const interfaceName = new TextEncoder().encode(ipvsInterface);
     const rules = allRules(firewall ?? []).filter(({ chain, table }) =>

@@ -244,6 +244,20 @@ export const ipvsCases: readonly CheckCases[] = [
       [],
     ],
     [
+      "an external address that is the node's own as well",
+      {
+        network: network(
+          { eth0: ["192.168.1.1"], "kube-ipvs0": ["192.168.1.1"] },
+          [route("10.2.0.0/16", { source: "192.168.1.1" })],
+          [routingRule(100, { from: "192.168.1.1/32" })],
+        ),
+        firewall: firewall(),
+        objects: objects([service({ externalIPs: ["192.168.1.1"] })]),
+      },
+      "pass",
+      [],
+    ],
+    [
       "a translation of sources by iptables",
       {
         network: node,
