@@ -248,7 +248,7 @@ export const ipvsCases: readonly CheckCases[] = [
       {
         network: network(
           { eth0: ["192.168.1.1"], "kube-ipvs0": ["192.168.1.1"] },
-          [route("10.2.0.0/16", { source: "192.168.1.1" })],
+          [route("10.2.0.0/16", { linkIndex: 1, source: "192.168.1.1" })],
           [routingRule(100, { from: "192.168.1.1/32" })],
         ),
         firewall: firewall(),
