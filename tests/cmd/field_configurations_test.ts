@@ -72,7 +72,7 @@ async function meaningOf(file: string): Promise<unknown> {
   const start = { source: file, line: 1, column: 1 };
   const { loaded } = loadTexts([{ text, start }], { strict: false, platform: "any" });
   assert.ok(loaded, text);
-  // v1alpha2 has no word for an address that overrides nothing, and needs none.
+  // A bindAddress that stands for all addresses changes nothing, and v1alpha2 has no field for it.
   return { ...loaded.configuration, unspecifiedBindAddress: "" };
 }
 

@@ -32,7 +32,7 @@ function convert(text: string, to: ConfigVersion) {
   return { text: conversionText(result.conversion), steps: result.conversion.steps };
 }
 
-/** v1alpha2 has no word for an address that overrides nothing, and needs none. */
+/** A bindAddress that stands for all addresses changes nothing, and v1alpha2 has no field for it. */
 function behaviour(configuration: ProxyConfiguration): ProxyConfiguration {
   return { ...configuration, unspecifiedBindAddress: "0.0.0.0" };
 }
