@@ -32,3 +32,10 @@ function write(writer: MessageWriter, [type, value]: Attribute): void {
     writer.endNested(start);
   }
 }
+
+/** What a message holds behind its header: a fixed part, and attributes. */
+export function payloadOf(fixed: Uint8Array, attributes: readonly Attribute[]): Uint8Array {
+  const writer = new MessageWriter();
+  for (const each of attributes) write(writer, each);
+  return Uint8Array.from([...fixed, ...writer.bytes()]);
+}
