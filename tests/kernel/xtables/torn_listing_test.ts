@@ -80,6 +80,14 @@ Deno.test("a listing of many chains ends although other tables change all the ti
       assert.deepEqual(listed.map(({ name }) => name), names);
       await clear();
     });
+    await test.step("a digest is made, and is the one of a quiet table", async () => {
+      const xtables = new NftXtables(transport);
+      const { commits, outcome } = await whileCommitting(xtables.digest(family, [table]), addChain);
+      assert.ok(commits > 2, `${commits} commits`);
+      assert.ok(outcome.status === "fulfilled");
+      assert.equal(outcome.value, await xtables.digest(family, [table]));
+      await clear();
+    });
     await test.step("chains of this table that come and go are not overlooked", async () => {
       const mine = new NftXtables(direct);
       const place = (index: number) => ({ table, chain: `MINE-${index}` }) as const;
