@@ -8,7 +8,6 @@ import { tableOf } from "./names.ts";
 import { sets } from "./sets.ts";
 
 const dispatch = sets["service-ips"];
-const withoutEndpoints = sets["no-endpoint-services"];
 
 /** See `ModeLeftovers.served`. */
 export async function served(
@@ -22,23 +21,14 @@ export async function served(
     const table = tableOf(family);
     const listing = await nftables.listTable(table);
     if (!listing || listing.isDormant) continue;
-    const has = (name: string) => listing.sets.some((set) => set.name === name);
-    if (!has(dispatch.name)) continue;
-    const refused = new Set(
-      has(withoutEndpoints.name)
-        ? (await nftables.listElements(table, withoutEndpoints)).map(keyText)
-        : [],
-    );
+    if (!listing.sets.some(({ name }) => name === dispatch.name)) continue;
+    // Also those that are refused to outsiders, since no endpoint is on this node: pods reach them.
     for (const element of await nftables.listElements(table, dispatch)) {
-      const frontend = refused.has(keyText(element)) ? undefined : frontendOf(element);
+      const frontend = frontendOf(element);
       if (frontend) found.push(frontend);
     }
   }
   return found;
-}
-
-function keyText({ key }: NftElement): string {
-  return key.join(" ");
 }
 
 /** `10.96.0.10 . udp . 53` */

@@ -45,7 +45,7 @@ export async function examine(
 
 /** With the configuration that the node's proxy has; a node of the tests is not the guest's first network. */
 export async function examineNode(
-  { cluster, programmer }: ProofNode,
+  { cluster, programmer }: Pick<ProofNode, "cluster" | "programmer">,
   mode: string,
 ): Promise<Examination> {
   await using files = await ProxyFiles.create(programmer.plane.access, {

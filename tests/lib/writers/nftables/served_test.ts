@@ -36,6 +36,8 @@ Deno.test("served() tells the addresses that lead to endpoints, of both families
   assert.deepEqual(await served(kernel, noSignal), [
     { ip: "172.30.0.1", port: 443, protocol: "TCP" },
     { ip: "172.30.0.10", port: 53, protocol: "UDP" },
+    // Refused to outsiders alone: its endpoints are on other nodes.
+    { ip: "172.30.0.11", port: 80, protocol: "TCP" },
     { ip: "fd00:172:30::1", port: 99, protocol: "SCTP" },
   ]);
 });
