@@ -1,6 +1,6 @@
 /**
- * The guest tests on each kernel: one boot a kernel, two guests at a time. `KUBE_PROXY_TEST_KERNEL`
- * chooses one kernel, `KUBE_PROXY_TEST_NAME` the tests whose path holds the word.
+ * The guest tests on each kernel: one boot a kernel and one for the proofs, two guests at a time.
+ * `KUBE_PROXY_TEST_KERNEL` chooses one kernel, `KUBE_PROXY_TEST_NAME` the tests whose path holds the word.
  */
 import { ControlPlane } from "../controlplane/rig/control_plane.ts";
 import { Drive } from "./drive.ts";
@@ -25,13 +25,29 @@ const everywhere: readonly string[] = [
 const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
   "5.10": ["tests/kernel/session_affinity_test.ts", "tests/kernel/affinity_scale_test.ts"],
   // Rules that ask for IPVS, which the kernel of this machine may lack.
-  "6.1": ["tests/kernel/xtables/nft_test.ts", "tests/kernel/xtables/legacy_test.ts"],
+  "6.1": [
+    "tests/kernel/xtables/nft_test.ts",
+    "tests/kernel/xtables/legacy_test.ts",
+    "tests/vm/fates/ipvs_legacy.ts",
+  ],
 };
 
 const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
 
-/** Long stories beside a real apiserver: on all kernels in the long form, else on this one. */
-const proofs: readonly string[] = isFull ? ["tests/vm/proofs/upstream_fates.ts"] : [];
+const word = Deno.env.get("KUBE_PROXY_TEST_NAME") ?? "";
+
+/** Stories beside a real apiserver, in the order in which a guest runs them. */
+const allProofs: readonly string[] = [
+  "tests/vm/proofs/takeover.ts",
+  "tests/vm/proofs/way_out.ts",
+  "tests/vm/proofs/leftovers.ts",
+  "tests/vm/proofs/faults.ts",
+  "tests/vm/proofs/recorded.ts",
+  "tests/vm/proofs/upstream_fates.ts",
+];
+/** Those that are run without being asked for, but for the long forms of all on all kernels. */
+const shortProofs: readonly string[] = ["tests/vm/proofs/faults.ts"];
+const proofs = isFull || word !== "" ? allProofs : shortProofs;
 const kernelOfProofs: KernelName = "6.1";
 
 /** Several times what a guest needs that has one of two cores for itself. */
@@ -81,21 +97,19 @@ function tell(name: string, { seconds, output }: Verdict & { readonly kind: "pas
   Deno.writeTextFileSync(file, text, { append: true });
 }
 
-/** Who asks for a kernel gets the proofs there. */
+/** Who asks for a kernel gets the proofs there. The longest guests come first. */
 function chosenGuests(): readonly Guest[] {
   const chosen = Deno.env.get("KUBE_PROXY_TEST_KERNEL");
-  const word = Deno.env.get("KUBE_PROXY_TEST_NAME") ?? "";
-  const guests = kernels.filter((kernel) => chosen === undefined || chosen === kernel)
-    .map((kernel) => ({
-      kernel,
-      tests: [
-        ...everywhere,
-        ...onlyOn[kernel] ?? [],
-        ...isFull || (chosen ?? kernelOfProofs) === kernel ? proofs : [],
-      ].filter((path) => path.includes(word)),
-    }))
+  const wanted = kernels.filter((kernel) => chosen === undefined || chosen === kernel);
+  const guests: readonly Guest[] = [
+    ...wanted.filter((kernel) => isFull || (chosen ?? kernelOfProofs) === kernel)
+      .map((kernel) => ({ kernel, tests: proofs })),
+    ...wanted.map((kernel) => ({ kernel, tests: [...everywhere, ...onlyOn[kernel] ?? []] })),
+  ];
+  const chosenGuests = guests
+    .map(({ kernel, tests }) => ({ kernel, tests: tests.filter((path) => path.includes(word)) }))
     .filter(({ tests }) => tests.length > 0);
-  if (guests.length > 0) return guests;
+  if (chosenGuests.length > 0) return chosenGuests;
   throw new RangeError(
     `Cannot test: no guest test is called "${word}" on ${chosen ?? "any kernel"}`,
   );

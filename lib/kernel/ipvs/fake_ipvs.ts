@@ -37,6 +37,8 @@ export class FakeIpvs implements Ipvs {
   readonly #schedulers: readonly string[];
   readonly #servers = new Map<string, FakeServer>();
   readonly #commits: (readonly IpvsChange[])[] = [];
+  /** How many active connections of a destination are not open, by both their names. */
+  readonly #stale = new Map<string, number>();
   #isLoaded: boolean;
   #timeouts: IpvsTimeouts = { tcp: 900, tcpFin: 120, udp: 300 };
   #fault: (change: IpvsChange) => number = () => 0;
@@ -65,11 +67,15 @@ export class FakeIpvs implements Ipvs {
     }
   }
 
-  /** From now on the destination has so many connections. */
+  /** From now on the destination has so many connections; of the active ones so many are open, all unless said. */
   setConnections(
     frontend: IpvsFrontend,
     endpoint: IpvsEndpoint,
-    { active, inactive = 0 }: { readonly active: number; readonly inactive?: number },
+    { active, inactive = 0, open = active }: {
+      readonly active: number;
+      readonly inactive?: number;
+      readonly open?: number;
+    },
   ): void {
     const destinations = this.#servers.get(frontendText(frontend))?.destinations;
     const state = destinations?.get(endpointKey(endpoint));
@@ -79,6 +85,7 @@ export class FakeIpvs implements Ipvs {
       activeConnections: active,
       inactiveConnections: inactive,
     });
+    this.#stale.set(`${frontendText(frontend)} ${endpointKey(endpoint)}`, active - open);
   }
 
   version(): string | undefined {
@@ -101,6 +108,18 @@ export class FakeIpvs implements Ipvs {
   find(frontend: IpvsFrontend): IpvsEntry | undefined {
     const found = this.#servers.get(frontendText(frontend));
     return found && { server: found.server, destinations: [...found.destinations.values()] };
+  }
+
+  openConnections(): ReadonlyMap<string, number> {
+    const counts = [...this.#servers].map(([name, { destinations }]): [string, number] => [
+      name,
+      [...destinations].reduce(
+        (sum, [key, { activeConnections }]) =>
+          sum + activeConnections - (this.#stale.get(`${name} ${key}`) ?? 0),
+        0,
+      ),
+    ]);
+    return new Map(counts.filter(([, count]) => count > 0));
   }
 
   // deno-lint-ignore require-await -- what it throws becomes a rejection

@@ -113,6 +113,12 @@ export interface Ipvs {
   /** Undefined: there is no such server. */
   find(frontend: IpvsFrontend): IpvsEntry | undefined;
   /**
+   * How many connections of each server are established or about to be, by its text; servers without any
+   * are not in it. Reads every connection that the kernel remembers. Unlike this, the active connections
+   * of a destination hold those that ended long ago whenever their client uses its port again.
+   */
+  openConnections(): ReadonlyMap<string, number>;
+  /**
    * Makes the changes in their order. Nothing is atomic here: those that are refused are returned, and
    * the others are made. Aborting stops between two packs of changes, by a throw.
    */

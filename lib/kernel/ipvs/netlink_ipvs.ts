@@ -30,6 +30,7 @@ import {
   writeFrontend,
   writeTimeouts,
 } from "./messages.ts";
+import { countOpenConnections } from "./proc_connections.ts";
 import { readTable, versionOfTable } from "./proc_table.ts";
 import { frontendText } from "./text.ts";
 import { Controller, genlHeader, IpvsCommand } from "./wire.ts";
@@ -113,6 +114,10 @@ export class NetlinkIpvs implements Ipvs {
       if (hasErrno(error, Errno.ESRCH)) return undefined;
       throw error;
     }
+  }
+
+  openConnections(): ReadonlyMap<string, number> {
+    return countOpenConnections(this.#files.readNet("ip_vs_conn") ?? "");
   }
 
   async commit(

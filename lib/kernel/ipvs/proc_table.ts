@@ -17,7 +17,12 @@ export interface ProcServer {
   readonly destinations: readonly IpvsDestinationState[];
 }
 
-const protocols: Readonly<Record<string, IpvsProtocol>> = { TCP: "tcp", UDP: "udp", SCTP: "sctp" };
+/** As `/proc` spells them. */
+export const protocols: Readonly<Record<string, IpvsProtocol>> = {
+  TCP: "tcp",
+  UDP: "udp",
+  SCTP: "sctp",
+};
 const forwardings: Readonly<Record<string, IpvsForwarding>> = {
   Masq: "masquerade",
   Local: "local",
@@ -69,8 +74,8 @@ function readDestination(line: string): IpvsDestinationState {
   return { ...endpoint, forwarding, weight, activeConnections, inactiveConnections };
 }
 
-/** `0A600001:0050`, `[fd00:0000:…:0001]:0050`. */
-function readEndpoint(text: string): { address: string; port: number } | undefined {
+/** `0A600001:0050`, `[fd00:0000:…:0001]:0050`; undefined for anything else. */
+export function readEndpoint(text: string): { address: string; port: number } | undefined {
   const [, hex, v6, port] = /^(?:([0-9A-F]{8})|\[([0-9a-f:.]+)\]):([0-9A-F]{4})$/.exec(text) ?? [];
   const bytes = hex === undefined ? parseIp(v6 ?? "") : Uint8Array.fromHex(hex);
   return bytes && port !== undefined

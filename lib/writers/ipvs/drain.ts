@@ -4,7 +4,7 @@
  * come first. Connections of UDP are none to wait for, and a pinned client without a connection neither.
  */
 import { ipFamilies } from "../../base/ip_family.ts";
-import type { IpvsChange, IpvsEntry } from "../../kernel/ipvs/ipvs.ts";
+import type { IpvsChange, IpvsEntry, IpvsFrontend } from "../../kernel/ipvs/ipvs.ts";
 import { frontendText } from "../../kernel/ipvs/text.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import type { AddressChange } from "../../kernel/links/links.ts";
@@ -13,35 +13,61 @@ import { readRemains, type Remains } from "./remains.ts";
 
 /** Between two looks at the connections. */
 const lookMs = 1_000;
+/** So many times as long as a look at many connections takes, nothing is looked at. */
+const restFactor = 10;
+
+/** A server with its open connections. */
+interface BusyServer {
+  readonly server: IpvsFrontend;
+  readonly connections: number;
+}
 
 /** Returns what still has connections at the deadline; chains and sets are for whoever removes the rest. */
 export async function drain(kernel: Kernel, options: DrainOptions): Promise<readonly Kept[]> {
   const { clock, deadlineMs, excluded, onProgress, signal } = options;
   for (;;) {
     signal.throwIfAborted();
+    const startedAt = clock.monotonic();
     const remains = readRemains(kernel, excluded);
-    await removeIdle(kernel, remains, signal);
-    const busy = remains.families.flatMap(({ servers }) => servers).filter(isBusy);
+    const busy = busyServers(kernel, remains);
+    await removeIdle(kernel, { remains, busy, signal });
     if (busy.length === 0) return [];
-    const connections = busy.reduce((sum, entry) => sum + activeOf(entry), 0);
-    const left = deadlineMs - clock.monotonic();
+    const connections = busy.reduce((sum, each) => sum + each.connections, 0);
+    const now = clock.monotonic();
+    const left = deadlineMs - now;
     onProgress({ connections, servers: busy.length, leftMs: Math.max(0, left) });
     if (left <= 0) return busy.map(keptOf);
-    await clock.sleep(Math.min(lookMs, left), signal);
+    const restMs = Math.max(lookMs, restFactor * (now - startedAt));
+    await clock.sleep(Math.min(restMs, left), signal);
   }
 }
 
+/**
+ * A destination counts as active what it only seems to have: when a client uses its port again, the
+ * answer to the new connection, which the other mode serves, revives what IPVS remembers of the old one,
+ * and with busy clients that never ends. So whoever has active connections is looked at more closely.
+ */
+function busyServers({ ipvs }: Kernel, { families }: Remains): readonly BusyServer[] {
+  const active = families.flatMap(({ servers }) => servers).filter(hasActive);
+  if (active.length === 0) return [];
+  const open = ipvs.openConnections();
+  return active.map(({ server }) => ({ server, connections: open.get(frontendText(server)) ?? 0 }))
+    .filter(({ connections }) => connections > 0);
+}
+
 /** Addresses first: with its server alone, the last packets of a connection would find a closed port. */
-async function removeIdle(kernel: Kernel, remains: Remains, signal: AbortSignal): Promise<void> {
-  const busyAddresses = new Set<string>();
-  const idle: IpvsEntry[] = [];
-  for (const { servers } of remains.families) {
-    for (const entry of servers) {
-      if (isBusy(entry)) busyAddresses.add(entry.server.address);
-      else idle.push(entry);
-    }
-  }
-  const addresses = addressChanges(remains, busyAddresses);
+async function removeIdle(
+  kernel: Kernel,
+  { busy, remains, signal }: {
+    readonly remains: Remains;
+    readonly busy: readonly BusyServer[];
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  const busyNames = new Set(busy.map(({ server }) => frontendText(server)));
+  const idle = remains.families.flatMap(({ servers }) => servers)
+    .filter(({ server }) => !busyNames.has(frontendText(server)));
+  const addresses = addressChanges(remains, new Set(busy.map(({ server }) => server.address)));
   if (addresses.length > 0) await kernel.links.changeAddresses(addresses, { signal });
   // Those that nobody serves first: they refuse what the other mode would serve.
   const ordered = [...idle.filter(isEmpty), ...idle.filter((entry) => !isEmpty(entry))];
@@ -66,24 +92,20 @@ function addressChanges(
   });
 }
 
-/** Established connections. Those of UDP are never counted as such. */
-function activeOf({ destinations }: IpvsEntry): number {
-  return destinations.reduce((sum, { activeConnections }) => sum + activeConnections, 0);
-}
-
-function isBusy(entry: IpvsEntry): boolean {
-  return activeOf(entry) > 0;
+/** Those of UDP are never counted as such. */
+function hasActive({ destinations }: IpvsEntry): boolean {
+  return destinations.some(({ activeConnections }) => activeConnections > 0);
 }
 
 function isEmpty({ destinations }: IpvsEntry): boolean {
   return destinations.length === 0;
 }
 
-function keptOf(entry: IpvsEntry): Kept {
-  const count = activeOf(entry);
+function keptOf({ connections, server }: BusyServer): Kept {
   return {
-    what: `virtual server ${frontendText(entry.server)}`,
-    reason: `${count} ${count === 1 ? "connection is" : "connections are"} established; ` +
+    what: `virtual server ${frontendText(server)}`,
+    reason:
+      `${connections} ${connections === 1 ? "connection is" : "connections are"} established; ` +
       "drain again, or give --cut-at-deadline to cut what is left",
   };
 }

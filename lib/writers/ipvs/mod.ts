@@ -20,7 +20,7 @@ const pace: Omit<Pace, "fullSyncMs"> = {
   gathering: { quietMs: 1, mostMs: 10 },
   partialSyncs: false,
   driftCheckMs: 10_000,
-  maintainMs: 10_000,
+  maintainMs: 5_000,
 };
 
 /** The mode with its settings, as the registry returns it. */

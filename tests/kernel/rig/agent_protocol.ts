@@ -66,6 +66,8 @@ export interface Hold {
   readonly namespace: string;
   readonly address: string;
   readonly port: number;
+  /** The client's own; the kernel chooses where it is absent. */
+  readonly localPort?: number;
   readonly timeoutMs: number;
 }
 

@@ -55,10 +55,17 @@ export class HeldConnections {
     }
   }
 
+  #bind(fd: number, to: string, port: number): void {
+    const address = to.includes(":") ? "::" : "0.0.0.0";
+    const result = this.#networks.libc.bind(fd, { address, port });
+    if (result < 0) throw new Error(`Cannot connect from port ${port}: errno ${-result}`);
+  }
+
   #connect(request: Hold): number {
     const kind = { type: SOCK_STREAM, protocol: 6 };
     const fd = this.#networks.socket(request.namespace, request.address, kind);
     setUsualOptions(this.#networks.libc, fd, request.address);
+    if (request.localPort !== undefined) this.#bind(fd, request.address, request.localPort);
     const result = this.#networks.libc.connect(fd, request);
     if (result < 0 && result !== -errnos.EINPROGRESS) {
       throw new Error(`Cannot connect to "${request.address}": errno ${-result}`);

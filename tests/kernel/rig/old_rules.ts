@@ -10,7 +10,7 @@ import { type IptablesBackend, type RuleMode, setupsOf } from "../../scenarios/s
 import { shopServices } from "../../scenarios/shop_services.ts";
 import type { Cluster } from "./cluster.ts";
 import { upstreamProgram } from "../../controlplane/rig/proxy_process.ts";
-import { ApiserverProgrammer } from "./programmers/apiserver.ts";
+import { ApiserverProgrammer, type JoinableControlPlane } from "./programmers/apiserver.ts";
 import { InProcessProgrammer } from "./programmers/in_process.ts";
 import { restoreProxyRules } from "./shop_cluster.ts";
 
@@ -73,15 +73,19 @@ export async function leaveOldRules(cluster: Cluster, old: OldRules): Promise<vo
   }
 }
 
-/** The same by upstream's own proxy, of which all these rules are then there at once. */
+/**
+ * The same by upstream's own proxy, of which all these rules are then there at once. It has a control plane
+ * of its own where none is given.
+ */
 export async function leaveUpstreamsRules(
   cluster: Cluster,
   modes: readonly RuleMode[],
+  plane?: JoinableControlPlane,
 ): Promise<void> {
   await routeToNobody(cluster);
   const program = upstreamProgram();
   if (!program) throw new Error("Cannot start upstream's proxy: run scripts/controlplane-tools");
-  await using programmer = await ApiserverProgrammer.create(program);
+  await using programmer = await ApiserverProgrammer.create(program, plane);
   for (const mode of modes) {
     const [setup] = setupsOf(mode);
     const manifests = staleManifests();

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../../lib/base/ip_family.ts";
 import type { DualStack } from "../../scenarios/addresses.ts";
 import type { Cluster } from "./cluster.ts";
+import { patience } from "./patience.ts";
 
-/** A first packet that is sent again comes after a second. */
-const MOST_MS = 900;
+/** A first packet that is sent again comes after a second; where all is emulated, other things are as late. */
+const MOST_MS = 900 * patience;
 
 /** Whom the clients ask, and how often. */
 export interface Load {
@@ -26,7 +27,7 @@ export async function underLoad(
       port: 80,
       protocol: "TCP",
       perSecond: perSecond / ipFamilies.length,
-      timeoutMs: 2_000,
+      timeoutMs: 2_000 * patience,
     })
   ));
   await action();

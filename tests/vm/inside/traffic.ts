@@ -31,14 +31,14 @@ const shop: ServiceDescription = {
   endpoints,
 };
 
-/** Each client has its endpoint. */
+/** Each client has its endpoint. None is a client: what a pod of another node sends to itself has no way back. */
 const sticky: ServiceDescription = {
   name: "sticky",
   number: 51,
   type: "NodePort",
   ports: [http],
   affinitySeconds: 10_800,
-  endpoints,
+  endpoints: [{ host: "pod-a" }, { host: "pod-b" }],
 };
 
 /** Has an address, and nobody behind it. */
@@ -56,6 +56,11 @@ export const trafficServices: readonly ServiceDescription[] = [shop, sticky, emp
 const HELD = 100;
 const NEW_PER_SECOND = 50;
 const DATAGRAM_EVERY_MS = 100;
+/**
+ * Below those that the kernel chooses from. IPVS knows an answer by endpoint and client alone: where a client
+ * uses a port again for another Service with the same endpoint, the older connection gets no answers any more.
+ */
+const FIRST_LOCAL_PORT = 20_000;
 const ANSWER_TIMEOUT_MS = 3000 * patience;
 
 interface Target {
@@ -104,6 +109,8 @@ export class Traffic {
   readonly #running: Running;
   readonly #first = new Map<number, string>();
   readonly #cut: string[] = [];
+  /** Of the next connection; none is used twice. */
+  #localPort = FIRST_LOCAL_PORT;
 
   private constructor(cluster: Cluster, running: Running) {
     this.#cluster = cluster;
@@ -157,6 +164,11 @@ export class Traffic {
     }));
   }
 
+  /** What was cut by now: at which step that was seen, and what was seen. */
+  get cut(): readonly string[] {
+    return this.#cut;
+  }
+
   /** The clients end the connections that stay. */
   async disconnect(): Promise<void> {
     await this.#cluster.agent.release([...this.#first.keys()]);
@@ -189,6 +201,7 @@ export class Traffic {
       namespace: this.#cluster.namespace(from),
       address,
       port,
+      localPort: this.#localPort++,
       timeoutMs: ANSWER_TIMEOUT_MS,
     });
   }

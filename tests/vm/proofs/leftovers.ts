@@ -1,93 +1,71 @@
 /**
  * ipvs mode's leftovers beside other modes: which packets still meet them before the cleanup, and that
- * a cleanup under the traffic of others harms none of it.
+ * a cleanup under the traffic of others harms none of it. `docs/cleanup.md` has the figures.
  */
 import assert from "node:assert/strict";
-import { ipFamilies } from "../../../lib/base/ip_family.ts";
-import { ourProgram, type ProxyProgram } from "../../controlplane/rig/proxy_process.ts";
+import { ourProgram } from "../../controlplane/rig/proxy_process.ts";
 import type { Cluster } from "../../kernel/rig/cluster.ts";
-import { runFates } from "../../kernel/rig/fates.ts";
+import { type Pair, takeOver } from "../../kernel/rig/mode_pairs.ts";
+import { leaveOldRules, leaveUpstreamsRules, type OldRules } from "../../kernel/rig/old_rules.ts";
 import { ourProgramArgv } from "../../kernel/rig/our_program.ts";
-import { ApiserverProgrammer } from "../../kernel/rig/programmers/apiserver.ts";
 import { createShopCluster } from "../../kernel/rig/shop_cluster.ts";
 import { hostAddresses } from "../../scenarios/addresses.ts";
-import type { ServiceDescription } from "../../scenarios/description.ts";
-import { clusterManifests, type Manifest } from "../../scenarios/manifests.ts";
 import {
   iptablesModes,
   ipvsModes,
+  nameOfMode,
   nftablesMode,
-  type Setup,
-  setupsOf,
+  type RuleMode,
 } from "../../scenarios/setups.ts";
-import { shopFates } from "../../scenarios/shop_fates.ts";
-import { shopServices } from "../../scenarios/shop_services.ts";
 import { GuestPlane } from "../inside/guest_plane.ts";
-import { ProofNode, upstreams } from "../inside/proof.ts";
+import { ProofNode } from "../inside/proof.ts";
 import { summaryOf, Traffic } from "../inside/traffic.ts";
 import { tellOutside } from "../outside.ts";
 
+const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
 const [ipvs] = ipvsModes;
-const [iptables] = iptablesModes;
-/** So many packets may meet what ipvs mode left, until it is cleaned up. */
-const MOST_DIFFERENT = 5;
+const [iptables, iptablesLegacy] = iptablesModes;
+const left = (mode: RuleMode): OldRules => ({ by: "us", mode });
 
-for (const program of [upstreams(), ourProgram()]) {
-  Deno.test(`what ${program.name} left of ipvs mode changes few fates of nftables mode, and none after a cleanup`, async () => {
+/** One mode over what another one left. */
+interface TriedPair extends Pair {
+  readonly by: "us" | "upstream";
+  /** In `full` alone. */
+  readonly isLong?: boolean;
+}
+
+const pairs: readonly TriedPair[] = [
+  { by: "upstream", old: left(ipvs), now: nftablesMode, most: 5, isUnsafe: true },
+  { by: "us", old: left(ipvs), now: nftablesMode, most: 5, isUnsafe: true, isLong: true },
+  { by: "us", old: left(ipvs), now: iptables, most: 5, isUnsafe: true, isLong: true },
+  { by: "us", old: left(ipvs), now: iptablesLegacy, most: 5, isUnsafe: true, isLong: true },
+  { by: "us", old: left(nftablesMode), now: ipvs, most: 0, isLong: true },
+  { by: "us", old: left(iptables), now: ipvs, most: 24, isUnsafe: true, isLong: true },
+  { by: "us", old: left(iptablesLegacy), now: ipvs, most: 160, isUnsafe: true, isLong: true },
+];
+
+for (const pair of pairs.filter(({ isLong }) => isFull || !isLong)) {
+  const { by, now, old } = pair;
+  const mode = old.by === "us" ? nameOfMode(old.mode) : old.by;
+  const title = `${nameOfMode(now)} over what ${mode} of ${by} left`;
+  Deno.test(title, async (test) => {
     await using cluster = await createShopCluster();
-    await using programmer = await ApiserverProgrammer.create(program, await GuestPlane.open());
-    await leaveBehind(cluster, programmer);
-    const [setup] = setupsOf(nftablesMode);
-    const manifests = clusterManifests(shopServices);
-    await using proxy = await programmer.start(cluster, {
-      manifests,
-      setup,
-      program: ourProgram(),
-    });
-
-    const before = await wrongFates(cluster, setup);
-    tellOutside("measured", { title: `fates that differ beside ipvs of ${program.name}`, before });
-    assert.ok(before.length <= MOST_DIFFERENT, before.join("\n"));
-    assert.match(proxy.process.log(), /ipvs mode/);
-
-    await cluster.run("node", [...ourProgramArgv(), "cleanup", "--mode=ipvs"]);
-    assert.deepEqual(await wrongFates(cluster, setup), []);
+    if (by === "us") await leaveOldRules(cluster, old);
+    else await leaveUpstreamsRules(cluster, [ipvs], await GuestPlane.open());
+    const different: string[] = [];
+    const onDifferent = (names: readonly string[]) => void different.push(...names);
+    await takeOver(cluster, { ...pair, onDifferent }, test);
+    tellOutside("measured", { title, different });
   });
 }
 
-/** A proxy that served the same Services when they had other endpoints, all of them gone now. */
-async function leaveBehind(cluster: Cluster, programmer: ApiserverProgrammer): Promise<void> {
-  const old = shopServices.map((service): ServiceDescription => ({
-    ...service,
-    endpoints: service.endpoints.map((endpoint, i) => ({ ...endpoint, copy: i + 1 })),
-  }));
-  const [setup] = setupsOf(ipvs);
-  const manifests: readonly Manifest[] = clusterManifests(old);
-  await (await programmer.start(cluster, { manifests, setup }))[Symbol.asyncDispose]();
-}
+const cleanups = [[ipvs, iptables], [iptables, ipvs]] as const;
 
-async function wrongFates(cluster: Cluster, setup: Setup): Promise<readonly string[]> {
-  const results = await Promise.all(
-    ipFamilies.map((family) =>
-      runFates(cluster, { services: shopServices, rows: shopFates, setup, family })
-    ),
-  );
-  return results.flat().filter(({ right }) => !right)
-    .map(({ name, expected, seen }) => `${name}: expected ${expected}, saw ${seen.join("; ")}`);
-}
-
-/** What is cleaned up while what serves. */
-const pairs: readonly { readonly old: ProxyProgram; readonly isIpvsOld: boolean }[] = [
-  { old: ourProgram(), isIpvsOld: true },
-  { old: ourProgram(), isIpvsOld: false },
-];
-
-for (const { old, isIpvsOld } of pairs) {
-  const [from, to] = isIpvsOld ? [ipvs, iptables] : [iptables, ipvs];
+for (const [from, to] of isFull ? cleanups : cleanups.slice(0, 1)) {
   Deno.test(`${from.kind} mode is cleaned up under ${to.kind} mode's traffic, and another's virtual server answers`, async () => {
     await using node = await ProofNode.create();
     await addForeignServer(node.cluster);
-    await (await node.start(old, from))[Symbol.asyncDispose]();
+    await (await node.start(ourProgram(), from))[Symbol.asyncDispose]();
     await using _new = await node.start(ourProgram(), to);
     const traffic = await Traffic.start(node.cluster);
     await node.cluster.run("node", [...ourProgramArgv(), "cleanup", `--mode=${from.kind}`]);

@@ -6,6 +6,7 @@ import { ProofNode, upstreams } from "../inside/proof.ts";
 import { summaryOf, Traffic, type TrafficReport } from "../inside/traffic.ts";
 import { tellOutside } from "../outside.ts";
 
+const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
 const [mode] = ipvsModes;
 /** Upstream's second sync comes by its clock, and what the first did shows by then. */
 const SETTLE_MS = 5_000;
@@ -31,10 +32,12 @@ async function handOver(programs: readonly ProxyProgram[]): Promise<TrafficRepor
   return report;
 }
 
-Deno.test("upstream's ipvs mode, restarted: what everybody has today", async () => {
-  const report = await handOver([upstreams(), upstreams()]);
-  assert.ok(report.new > 0);
-});
+if (isFull) {
+  Deno.test("upstream's ipvs mode, restarted: what everybody has today", async () => {
+    const report = await handOver([upstreams(), upstreams()]);
+    assert.ok(report.new > 0);
+  });
+}
 
 Deno.test("upstream's ipvs mode, ours, upstream's: no connection is cut and none fails", async () => {
   const report = await handOver([upstreams(), ourProgram(), upstreams()]);

@@ -5,10 +5,11 @@ import type { Setup } from "../../../scenarios/setups.ts";
 import type { Cluster } from "../cluster.ts";
 import { TextLineStream } from "../lines.ts";
 import { ourProgramArgv } from "../our_program.ts";
+import { patience } from "../patience.ts";
 import type { Programmer, RunningProxy } from "../programmer.ts";
 
-const START_DEADLINE_MS = 30_000;
-const SAID_DEADLINE_MS = 70_000;
+const START_DEADLINE_MS = 30_000 * patience;
+const SAID_DEADLINE_MS = 70_000 * patience;
 const LAST_LINES = 20;
 
 /** Where the objects are, whoever runs with them: outlives a killed proxy. */

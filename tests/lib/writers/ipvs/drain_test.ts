@@ -110,6 +110,35 @@ Deno.test("of idle servers those without endpoints go first", async () => {
   assert.deepEqual(kernel.ipvs.read(), []);
 });
 
+Deno.test("what a destination only seems to have is not waited for", async () => {
+  const { clock, connect, harness, kernel, ports, start, told } = await rig();
+  connect(at(first, 80), 2);
+  const revived = { active: 3, open: 0 };
+  kernel.ipvs.setConnections(at(first, 443), { address: ip, port }, revived);
+  const drained = start();
+  await clock.advance(0);
+  assert.deepEqual([ports(), harness.bound()], [[80], [first]]);
+  assert.deepEqual(told, [{ connections: 2, servers: 1, leftMs: 60_000 }]);
+  kernel.ipvs.setConnections(at(first, 80), { address: ip, port }, revived);
+  await clock.advance(1_000);
+  assert.deepEqual([await drained, ports(), harness.bound()], [[], [], []]);
+});
+
+Deno.test("looking at many connections takes a small part of the time", async () => {
+  const { clock, connect, kernel, start, told } = await rig();
+  connect(at(first, 80), 1);
+  const count = kernel.ipvs.openConnections.bind(kernel.ipvs);
+  kernel.ipvs.openConnections = () => (clock.pass(500), count());
+  const drained = start();
+  await clock.advance(4_999);
+  assert.equal(told.length, 1);
+  await clock.advance(1);
+  assert.equal(told.length, 2);
+  connect(at(first, 80), 0);
+  await clock.advance(6_000);
+  assert.deepEqual(await drained, []);
+});
+
 Deno.test("an address goes before its server", async () => {
   const { kernel, start } = await rig();
   const order: string[] = [];

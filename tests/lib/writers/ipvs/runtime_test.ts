@@ -145,7 +145,7 @@ Deno.test("everything is compared each sync period, and no sync counts as partia
     fullSyncMs: 45_000,
     partialSyncs: false,
     driftCheckMs: 10_000,
-    maintainMs: 10_000,
+    maintainMs: 5_000,
   });
 });
 
