@@ -17,6 +17,11 @@ export interface NfQuery {
   /** Ask for all, or for the one that the names identify. */
   readonly dump: boolean;
   /**
+   * Few answers: asked in this thread, which takes a tenth of the way to the worker and back. Does not wait
+   * for commits that are under way.
+   */
+  readonly isSmall?: boolean;
+  /**
    * Every commit of anybody interrupts a dump, which then begins anew. One that is as long as others' commits
    * are often never ends so. With this, an interrupted one is taken too, if this number of its answers is
    * that of the one right before it. The kernel goes on behind as many objects as it gave, so only one that it

@@ -86,6 +86,7 @@ export class WorkerTransport implements NfTransport {
   }
 
   async query(query: NfQuery): Promise<readonly Uint8Array[]> {
+    if (query.isSmall && !this.#broken) return await this.#here.query(query);
     const answer = await this.#ask((id) => ({ kind: "query", id, query }));
     if (answer.kind !== "payloads") throw unexpected(answer);
     return unpackPayloads(answer.payloads);

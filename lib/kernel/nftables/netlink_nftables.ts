@@ -159,6 +159,7 @@ export class NetlinkNftables implements Nftables, Disposable {
       nfproto: 0,
       names: [],
       dump: true,
+      isSmall: true,
     });
     return payloads.map(decodeTable).filter((table) => table !== undefined);
   }
@@ -172,6 +173,7 @@ export class NetlinkNftables implements Nftables, Disposable {
         nfproto: familyFacts(table.family).nfproto,
         names: [[ChainAttr.table, table.name], [ChainAttr.name, name]],
         dump: false,
+        isSmall: true,
       });
       if (answers.length > 0) found.push(name);
     }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
+import { Msg } from "../../../../lib/kernel/nf_tables/wire.ts";
 import { WorkerTransport } from "../../../../lib/kernel/nf_tables/worker_transport.ts";
 
 /** A worker that opens, and dies of the next question. */
@@ -122,4 +124,21 @@ Deno.test("what the worker is told of a comparison: to dump at once, then to com
   assert.equal(rest[2].id, rest[3].id);
   assert.notEqual(rest[0].id, rest[2].id);
   transport.close();
+});
+
+Deno.test("a question with few answers does not go to the worker", async () => {
+  const worker = answeringWorker(true);
+  const told: string[] = [];
+  const post = worker.postMessage.bind(worker);
+  worker.postMessage = (message: { readonly kind: string }) => {
+    told.push(message.kind);
+    post(message);
+  };
+  const transport = await WorkerTransport.open({ worker });
+  const small = { ...question, type: Msg.getTable, isSmall: true };
+  // Whether this thread may ask it does not matter here.
+  await transport.query(small).catch((error: unknown) => assert.ok(error instanceof NetlinkError));
+  assert.deepEqual(told, ["open"]);
+  transport.close();
+  await assert.rejects(transport.query(small), /it was closed/);
 });
