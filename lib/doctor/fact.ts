@@ -41,7 +41,7 @@ export interface FactContext {
 
 /** How one fact is read. What it throws makes the fact unknown, with the error. */
 export interface FactReader<T> {
-  /** The fact is unknown when it takes longer; 5 s when absent. */
+  /** The fact is unknown when it takes longer; 10 s when absent. */
   readonly timeoutMs?: number;
   read(context: FactContext): Fact<T> | Promise<Fact<T>>;
 }

@@ -12,7 +12,7 @@ export interface LazyFactsOptions {
   readonly signal: AbortSignal;
 }
 
-const usualTimeoutMs = 5_000;
+const usualTimeoutMs = 10_000;
 
 /** See `Facts`. What throws, hangs or is stopped is unknown, with the reason. */
 export class LazyFacts implements Facts {

@@ -29,7 +29,7 @@ export interface RunChecksOptions {
   readonly signal: AbortSignal;
 }
 
-const usualTimeoutMs = 15_000;
+const usualTimeoutMs = 20_000;
 
 /** In the order of the checks, when the last of them has ended. Never throws. */
 export function runChecks(

@@ -19,7 +19,7 @@ export function firewallReader(
   { hostRoot, read = readFirewall }: FirewallReaderOptions,
 ): FactReader<readonly FirewallTable[]> {
   return {
-    timeoutMs: 12_000,
+    timeoutMs: 15_000,
     read: ofNodeNetwork(hostRoot, async ({ facts }) => {
       const modules = await facts.read("modules");
       if (modules.kind !== "value") return modules;

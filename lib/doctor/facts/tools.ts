@@ -15,7 +15,7 @@ export interface ToolsOptions {
 /** Asks `nft`, in a child process. It reads rules only where the kernel has them, since asking would load them. */
 export function nftToolReader(options: ToolsOptions): FactReader<NftTool> {
   return {
-    timeoutMs: 12_000,
+    timeoutMs: 15_000,
     read: async ({ facts, signal }) => {
       const host = hostCommands(options);
       const path = host.find("nft");
