@@ -1,7 +1,7 @@
 /**
  * The C library by FFI: the one place that opens it. Calls are synchronous, since `errno` belongs to
- * the calling thread and a `nonblocking` call runs on another one; the few nonblocking symbols here
- * only wait, and their callers do not ask why they failed.
+ * the calling thread and a `nonblocking` call runs on another one; the callers of the few nonblocking
+ * symbols here do not ask why they failed.
  */
 import { Errno } from "./errno.ts";
 
@@ -34,6 +34,12 @@ const library = Deno.dlopen(
     },
     read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
     recv: { parameters: ["i32", "buffer", "usize", "i32"], result: "isize" },
+    sendLater: {
+      name: "send",
+      parameters: ["i32", "buffer", "usize", "i32"],
+      result: "isize",
+      nonblocking: true,
+    },
     sendto: {
       parameters: ["i32", "buffer", "usize", "i32", "buffer", "u32"],
       result: "isize",
@@ -48,8 +54,8 @@ const library = Deno.dlopen(
   } as const,
 );
 
-/** The C functions this program calls, under their own names. */
-export const libc = library.symbols;
+/** The C functions this program calls, under their own names. A copy, since some of the library's cannot be replaced by tests. */
+export const libc = { ...library.symbols };
 
 /** The error number of this thread's last failed call; ask at once after it. */
 export function lastErrno(): number {

@@ -42,6 +42,10 @@ export async function answeringKernel<T>(
       queue.push(...answer({ ...headersOf(bytes as Uint8Array), attempt: attempt++ }));
       return length as bigint;
     },
+    sendLater: (_fd, bytes, length) => {
+      queue.push(...answer({ ...headersOf(bytes as Uint8Array), attempt: attempt++ }));
+      return Promise.resolve(length as bigint);
+    },
     recv: (_fd, buffer) => {
       const next = queue.shift() ?? Errno.EAGAIN;
       if (typeof next === "number") {

@@ -22,6 +22,7 @@ export type LibcFunctions = Pick<
   | "mallopt"
   | "open"
   | "recv"
+  | "sendLater"
   | "sendto"
   | "setns"
   | "setsockopt"

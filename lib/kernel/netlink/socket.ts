@@ -92,6 +92,17 @@ export class NetlinkSocket implements Disposable {
   }
 
   /**
+   * The same on a thread of the runtime's, while this one goes on; false where the kernel took nothing.
+   * The datagram must stay as it is until then, and the socket must not be used.
+   */
+  async sendLater(datagram: Uint8Array<ArrayBuffer>): Promise<boolean> {
+    this.#growSendBuffer(datagram.length);
+    // Without an address: the kernel, as one that is not connected.
+    const sent = await libc.sendLater(this.#fd, datagram, BigInt(datagram.length), 0);
+    return Number(sent) >= 0;
+  }
+
+  /**
    * How large a datagram may be. Infinity where this program may make its send buffer as large as it
    * needs (CAP_NET_ADMIN over the machine); else as large as `net.core.wmem_max` lets it grow.
    */

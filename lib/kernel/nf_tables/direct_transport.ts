@@ -16,6 +16,7 @@ import {
   unpackPayloads,
 } from "./packed_payloads.ts";
 import { SeriesNumbers } from "./series_numbers.ts";
+import { StoppedSeries } from "./stopped_series.ts";
 import type {
   CommitEcho,
   CommitResult,
@@ -30,8 +31,6 @@ import { ElemListAttr, genmsg } from "./wire.ts";
 
 /** Each refused message answers by itself: room for tens of thousands. */
 const RECEIVE_BUFFER_BYTES = 32 << 20;
-/** A series ends with its refusal; a few more batches of it may be on their way. */
-const REMEMBERED_SERIES = 64;
 /** The kernel's table has grown long before. */
 const MAX_DUMPS = 10;
 /** Types below are netlink's own. */
@@ -52,8 +51,7 @@ export class DirectTransport implements NfTransport {
   readonly #generation: GenerationReader;
   readonly #series = new SeriesNumbers();
   readonly largestBatch: number;
-  /** Series that were refused, latest last. */
-  readonly #stopped: number[] = [];
+  readonly #stopped = new StoppedSeries();
 
   /** Opens the socket in the network namespace of this thread. Throws `NetlinkError`. */
   constructor({ receiveBufferBytes = RECEIVE_BUFFER_BYTES }: DirectTransportOptions = {}) {
@@ -167,30 +165,43 @@ export class DirectTransport implements NfTransport {
 
   /** See `commit`; the series has a number. */
   commitNumbered(bytes: Uint8Array<ArrayBuffer>, series: number | undefined): CommitResult {
-    if (series !== undefined && this.#stopped.includes(series)) return { kind: "skipped", bytes };
+    if (this.#stopped.has(series)) return { kind: "skipped", bytes };
     let isApplied = false;
     try {
-      this.#drain();
-      // Where the kernel does not tell, the batch itself says why, or is done all the same.
-      const before = this.#generation.readIfTold();
+      const before = this.#generationBefore();
       this.#socket.send(bytes, COMMIT);
-      const { echoes, refusals } = this.#answers();
-      if (refusals.length > 0) return { kind: "refused", bytes, refusals };
-      isApplied = true;
-      const receipt = { before, after: this.#generation.readIfTold() };
-      return { kind: "applied", bytes, receipt, echoes };
+      const result = this.#outcome(bytes, before);
+      isApplied = result.kind === "applied";
+      return result;
     } finally {
-      if (!isApplied && series !== undefined) this.#stop(series);
+      if (!isApplied) this.#stopped.add(series);
     }
+  }
+
+  /**
+   * Commits on a thread of the runtime's; nothing else may be asked until then. Undefined where the
+   * socket did not take the batch: nothing has happened, and `commit` says why.
+   */
+  async commitLater(bytes: Uint8Array<ArrayBuffer>): Promise<CommitResult | undefined> {
+    const before = this.#generationBefore();
+    return await this.#socket.sendLater(bytes) ? this.#outcome(bytes, before) : undefined;
   }
 
   close(): void {
     this.#socket.close();
   }
 
-  #stop(series: number): void {
-    this.#stopped.push(series);
-    if (this.#stopped.length > REMEMBERED_SERIES) this.#stopped.shift();
+  /** Where the kernel does not tell, the batch itself says why, or is done all the same. */
+  #generationBefore(): number {
+    this.#drain();
+    return this.#generation.readIfTold();
+  }
+
+  #outcome(bytes: Uint8Array<ArrayBuffer>, before: number): CommitResult {
+    const { echoes, refusals } = this.#answers();
+    if (refusals.length > 0) return { kind: "refused", bytes, refusals };
+    const receipt = { before, after: this.#generation.readIfTold() };
+    return { kind: "applied", bytes, receipt, echoes };
   }
 
   #digest(query: NfQuery, options: DigestOptions): number {

@@ -1,5 +1,6 @@
-/** The nf_tables socket in a worker of its own: the program's transport. */
+/** The nf_tables socket in a worker of its own, and a way past it for small batches: the program's transport. */
 import { NetlinkError } from "../netlink/errors.ts";
+import { CommitWays } from "./commit_ways.ts";
 import type { ListDifference } from "./compare_element_lists.ts";
 import { DirectTransport } from "./direct_transport.ts";
 import { SeriesNumbers } from "./series_numbers.ts";
@@ -27,6 +28,8 @@ export interface WorkerTransportOptions {
   readonly onDeath?: (error: Error) => void;
   /** What answers; the program's own worker when absent. */
   readonly worker?: Worker;
+  /** What small batches are sent by; a socket of their own when absent. */
+  readonly small?: Pick<DirectTransport, "commitLater" | "close">;
 }
 
 /** Forwards to a worker; buffers are handed over, not copied. */
@@ -34,6 +37,8 @@ export class WorkerTransport implements NfTransport {
   readonly #worker: Worker;
   /** The generation is asked for all the time: here that takes a tenth of the way to the worker and back. */
   readonly #here = new DirectTransport();
+  readonly #small: Pick<DirectTransport, "commitLater" | "close">;
+  readonly #ways: CommitWays;
   readonly #series = new SeriesNumbers();
   readonly #pending = new Map<number, Pending>();
   #nextId = 1;
@@ -54,7 +59,12 @@ export class WorkerTransport implements NfTransport {
     }
   }
 
-  private constructor({ worker, onDeath = () => {} }: WorkerTransportOptions) {
+  private constructor({ small, worker, onDeath = () => {} }: WorkerTransportOptions) {
+    const smallBatches = this.#small = small ?? new DirectTransport();
+    this.#ways = new CommitWays({
+      small: (bytes) => smallBatches.commitLater(bytes),
+      large: (bytes, series) => this.#commit(bytes, series),
+    });
     this.#worker = worker ??
       new Worker(workerUrl(import.meta.url), { type: "module", name: "nf_tables" });
     this.#worker.onmessage = ({ data }: MessageEvent<WorkerAnswer>) => this.#answered(data);
@@ -76,13 +86,8 @@ export class WorkerTransport implements NfTransport {
   }
 
   async commit(bytes: Uint8Array<ArrayBuffer>, series?: CommitSeries): Promise<CommitResult> {
-    const number = this.#series.of(series);
-    const answer = await this.#ask(
-      (id) => ({ kind: "commit", id, bytes, ...(number !== undefined && { series: number }) }),
-      [bytes.buffer],
-    );
-    if (answer.kind !== "committed") throw unexpected(answer);
-    return answer.result;
+    if (this.#broken) throw this.#broken;
+    return await this.#ways.commit(bytes, this.#series.of(series));
   }
 
   async query(query: NfQuery): Promise<readonly Uint8Array[]> {
@@ -136,6 +141,20 @@ export class WorkerTransport implements NfTransport {
     this.#breakWith(new Error("Cannot use nf_tables: it was closed"));
     this.#worker.terminate();
     this.#here.close();
+    // Not under a batch: another file may get the socket's number at once.
+    this.#ways.untilIdle().then(() => this.#small.close());
+  }
+
+  async #commit(
+    bytes: Uint8Array<ArrayBuffer>,
+    series: number | undefined,
+  ): Promise<CommitResult> {
+    const answer = await this.#ask(
+      (id) => ({ kind: "commit", id, bytes, ...(series !== undefined && { series }) }),
+      [bytes.buffer],
+    );
+    if (answer.kind !== "committed") throw unexpected(answer);
+    return answer.result;
   }
 
   #ask(

@@ -17,6 +17,7 @@ import {
   message,
   refusal,
 } from "../../../fakes/answering_kernel.ts";
+import { replacingLibc } from "../../../fakes/recorded_kernel.ts";
 
 /** Batches and questions are answered by the test; the generation is told, and grows with each batch. */
 async function withTransport<T>(
@@ -71,6 +72,29 @@ Deno.test("DirectTransport tells the generation before and after a batch, and it
   assert.ok(result.kind === "applied");
   assert.deepEqual(result.receipt, { before: 40, after: 41 });
   assert.deepEqual(result.echoes, [{ sequence: 1, type: Msg.newChain, payload: chain }]);
+});
+
+Deno.test("DirectTransport commits on another thread as on its own", async () => {
+  let refuses = false;
+  await withTransport(
+    ({ sequences, types }) =>
+      types[0] === Msg.batchBegin && refuses ? [refusal(sequences[1], Errno.ENOENT)] : [],
+    async (transport) => {
+      const result = await transport.commitLater(batch());
+      assert.deepEqual(result?.kind === "applied" && result.receipt, { before: 40, after: 41 });
+      refuses = true;
+      const refused = await transport.commitLater(batch());
+      assert.equal(refused?.kind === "refused" && refused.refusals[0].errno, Errno.ENOENT);
+    },
+  );
+});
+
+Deno.test("DirectTransport says nothing of a batch that the socket did not take on another thread", async () => {
+  await withTransport(() => [], async (transport) => {
+    await replacingLibc({ sendLater: () => Promise.resolve(-1n) }, async () => {
+      assert.equal(await transport.commitLater(batch()), undefined);
+    });
+  });
 });
 
 Deno.test("DirectTransport keeps echoes that the next answer would overwrite", async () => {

@@ -3,6 +3,9 @@ import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
 import { Msg } from "../../../../lib/kernel/nf_tables/wire.ts";
 import { WorkerTransport } from "../../../../lib/kernel/nf_tables/worker_transport.ts";
 
+/** Takes no batch: all go to the worker. */
+const takesNone = { commitLater: () => Promise.resolve(undefined), close: () => {} };
+
 /** A worker that opens, and dies of the next question. */
 function mortalWorker(): Worker {
   const source = `self.onmessage = ({ data: { kind, id } }) => {
@@ -78,7 +81,7 @@ function askAll(transport: WorkerTransport): Readonly<Record<string, () => Promi
 }
 
 Deno.test("each question gets the answer that the worker gave it", async () => {
-  const transport = await WorkerTransport.open({ worker: answeringWorker(true) });
+  const transport = await WorkerTransport.open({ worker: answeringWorker(true), small: takesNone });
   const ask = askAll(transport);
   assert.deepEqual(await ask.commit(), { kind: "skipped" });
   assert.deepEqual(await ask.query(), [Uint8Array.of(1), Uint8Array.of(2, 3)]);
@@ -90,7 +93,10 @@ Deno.test("each question gets the answer that the worker gave it", async () => {
 });
 
 Deno.test("an answer to another question is an error of its own", async () => {
-  const transport = await WorkerTransport.open({ worker: answeringWorker(false) });
+  const transport = await WorkerTransport.open({
+    worker: answeringWorker(false),
+    small: takesNone,
+  });
   for (const ask of Object.values(askAll(transport))) {
     await assert.rejects(ask(), /Unexpected answer "done" of the nf_tables worker/);
   }
@@ -98,7 +104,7 @@ Deno.test("an answer to another question is an error of its own", async () => {
 });
 
 Deno.test("a list that cannot be made is its maker's failure, and the worker forgets the question", async () => {
-  const transport = await WorkerTransport.open({ worker: answeringWorker(true) });
+  const transport = await WorkerTransport.open({ worker: answeringWorker(true), small: takesNone });
   await assert.rejects(
     transport.compare(question, Promise.reject(new Error("no list"))),
     /no list/,
@@ -141,4 +147,23 @@ Deno.test("a question with few answers does not go to the worker", async () => {
   assert.deepEqual(told, ["open"]);
   transport.close();
   await assert.rejects(transport.query(small), /it was closed/);
+});
+
+Deno.test("a small batch does not go to the worker, a large one does", async () => {
+  const applied = {
+    kind: "applied",
+    bytes: new Uint8Array(4),
+    receipt: { before: 1, after: 2 },
+    echoes: [],
+  } as const;
+  let closed = false;
+  const transport = await WorkerTransport.open({
+    worker: answeringWorker(true),
+    small: { commitLater: () => Promise.resolve(applied), close: () => closed = true },
+  });
+  assert.deepEqual(await transport.commit(new Uint8Array(4)), applied);
+  assert.deepEqual(await transport.commit(new Uint8Array(100_000)), { kind: "skipped" });
+  transport.close();
+  await Promise.resolve().then(() => {});
+  assert.equal(closed, true);
 });
