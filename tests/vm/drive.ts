@@ -3,7 +3,9 @@ import { findProgram } from "../controlplane/rig/binaries.ts";
 import { runCommand } from "../kernel/rig/command.ts";
 
 /** What guest tests import and run. */
-const sources = ["main.ts", "lib", "cmd", "scripts", "tests", "deno.lock", "node_modules"];
+const sources = [
+  ...["main.ts", "lib", "cmd", "scripts", "tests", "examples", "deno.lock", "node_modules"],
+];
 /** Large packages that only the tests of other tiers need. */
 const unneeded = ["@kubernetes+client-node@", "@esbuild+", "@types+"];
 /** Room for what a file system needs itself. */

@@ -14,6 +14,12 @@ function serve(): void {
   let server: Server | undefined;
 
   self.onmessage = ({ data: request }: MessageEvent<WorkerRequest>) => {
+    if (request.kind === "close") {
+      server?.close();
+      Atomics.store(request.closed, 0, 1);
+      Atomics.notify(request.closed, 0);
+      return;
+    }
     try {
       (server ??= new Server()).handle(request);
     } catch (error) {
@@ -31,7 +37,11 @@ class Server {
   readonly #transport = new DirectTransport();
   readonly #dumped = new Map<number, Dumped>();
 
-  handle(request: WorkerRequest): void {
+  close(): void {
+    this.#transport.close();
+  }
+
+  handle(request: Exclude<WorkerRequest, { readonly kind: "close" }>): void {
     const { id } = request;
     switch (request.kind) {
       case "open":

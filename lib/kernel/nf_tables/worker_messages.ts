@@ -33,7 +33,9 @@ export type WorkerRequest =
   | { readonly kind: "digests"; readonly id: number; readonly query: NfDigestQuery }
   | { readonly kind: "dump"; readonly id: number; readonly query: NfQuery }
   | { readonly kind: "compare"; readonly id: number; readonly desired: Uint8Array<ArrayBuffer> }
-  | { readonly kind: "forget"; readonly id: number };
+  | { readonly kind: "forget"; readonly id: number }
+  /** Is not answered: the number in `closed` becomes 1 when the socket is closed. */
+  | { readonly kind: "close"; readonly id: number; readonly closed: Int32Array<SharedArrayBuffer> };
 
 /** Answers of the worker. */
 export type WorkerAnswer =

@@ -32,6 +32,9 @@ export interface WorkerTransportOptions {
   readonly small?: Pick<DirectTransport, "commitLater" | "close">;
 }
 
+/** How long an idle thread may take to close its socket. */
+const CLOSE_PATIENCE_MS = 100;
+
 /** Forwards to a worker; buffers are handed over, not copied. */
 export class WorkerTransport implements NfTransport {
   readonly #worker: Worker;
@@ -138,6 +141,7 @@ export class WorkerTransport implements NfTransport {
 
   /** Ends the worker. A commit that the kernel has begun is applied or refused as a whole all the same. */
   close(): void {
+    if (this.#broken === undefined) this.#closeSocket();
     this.#breakWith(new Error("Cannot use nf_tables: it was closed"));
     this.#worker.terminate();
     this.#here.close();
@@ -155,6 +159,16 @@ export class WorkerTransport implements NfTransport {
     );
     if (answer.kind !== "committed") throw unexpected(answer);
     return answer.result;
+  }
+
+  /**
+   * A thread that is ended leaves its descriptors open, and an open socket keeps the kernel's module from
+   * being unloaded. One that is in the middle of a commit is not waited for.
+   */
+  #closeSocket(): void {
+    const closed = new Int32Array(new SharedArrayBuffer(4));
+    this.#worker.postMessage({ kind: "close", id: this.#nextId++, closed } satisfies WorkerRequest);
+    Atomics.wait(closed, 0, 0, CLOSE_PATIENCE_MS);
   }
 
   #ask(

@@ -234,3 +234,24 @@ Deno.test("a batch of as many elements as the socket takes is one commit, and li
     extra: [],
   });
 });
+
+/** Sockets of netfilter that programs opened in the namespace: those of the kernel have port 0. */
+function openSockets(namespace: NftNamespace): number {
+  const found: string[] = [];
+  inNetworkNamespace(namespace.path, () => {
+    found.push(...Deno.readTextFileSync("/proc/thread-self/net/netlink").split("\n"));
+  });
+  const NETLINK_NETFILTER = "12";
+  return found.map((line) => line.split(/\s+/))
+    .filter(([, protocol, port]) => protocol === NETLINK_NETFILTER && port !== "0").length;
+}
+
+Deno.test("a worker that is closed leaves no socket, which would hold the kernel's module", async () => {
+  await using namespace = await NftNamespace.create();
+  {
+    using nftables = await openIn(namespace);
+    await nftables.commit(table("ip"), sampleOperations("ip"));
+    assert.ok(openSockets(namespace) >= 1);
+  }
+  assert.equal(openSockets(namespace), 0);
+});
