@@ -30,6 +30,8 @@ export interface DumpCollector<T> {
   add(into: T, message: NetlinkMessage): void;
   /** Whether a torn dump and the torn one right before it say the same, so that it may be taken; never where absent. */
   agrees?(earlier: T, later: T): boolean;
+  /** Whether a torn dump may be taken by itself; never where absent. */
+  isGoodEvenTorn?(collected: T): boolean;
 }
 
 /** What a dump may be spoken over. */
@@ -75,6 +77,7 @@ export function dump<T>(
     const result = collector.start();
     const outcome = dumpOnce(socket, request, (message) => collector.add(result, message));
     if (outcome === "whole") return result;
+    if (outcome === "torn" && collector.isGoodEvenTorn?.(result)) return result;
     if (outcome === "torn" && earlier && collector.agrees?.(earlier.result, result)) return result;
     earlier = outcome === "torn" ? { result } : undefined;
   }

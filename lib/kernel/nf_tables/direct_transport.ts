@@ -149,8 +149,8 @@ export class DirectTransport implements NfTransport {
   }
 
   /** See `digests`. */
-  digestsOf({ asked, options }: NfDigestQuery): Float64Array<ArrayBuffer> {
-    if (!("query" in asked)) return Float64Array.of(this.#digest(asked, options));
+  digestsOf({ asked, expected, options }: NfDigestQuery): Float64Array<ArrayBuffer> {
+    if (!("query" in asked)) return Float64Array.of(this.#digest(asked, options, expected));
     const { attribute, names, query } = asked;
     return Float64Array.from(
       names,
@@ -204,12 +204,13 @@ export class DirectTransport implements NfTransport {
     return { kind: "applied", bytes, receipt, echoes };
   }
 
-  #digest(query: NfQuery, options: DigestOptions): number {
+  #digest(query: NfQuery, options: DigestOptions, expected?: number): number {
     const digest = dump<AnswerDigest>(this.#socket, requestOf(query), {
       start: () => new AnswerDigest(options),
       add: (into, { payload }) => into.add(payload),
       // Whoever asks compares it with an earlier one: what was left out by chance differs from that.
       agrees: (earlier, later) => earlier.value === later.value,
+      isGoodEvenTorn: ({ value }) => value === expected,
     });
     return digest.value;
   }

@@ -44,6 +44,11 @@ export interface NfDigestQuery {
   /** The question itself, or one about each of many names. */
   readonly asked: NfQuery | NfQueryEach;
   readonly options: DigestOptions;
+  /**
+   * The number of before: where all answers still give it, nothing changed, although others wrote to
+   * something else meanwhile. Without it, who commits all the time lets no long list come to its end.
+   */
+  readonly expected?: number;
 }
 
 /** The ruleset's generation just before a batch and just after it: more than one apart where others wrote. */

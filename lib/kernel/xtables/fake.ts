@@ -17,6 +17,7 @@ import type {
   XtFailure,
   XtReading,
   XtReceipt,
+  XtRules,
   XtStamp,
 } from "./xtables.ts";
 
@@ -107,28 +108,32 @@ export class FakeXtables implements Xtables {
 
   read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
     const chains = this.#chains(family, tables);
-    const rules: XtReading["rules"] = (table, names) =>
-      Promise.resolve(
-        new Map(names.flatMap((chain) => {
-          const found = this.#tables.get(`${family} ${table}`)?.rules(chain);
-          return found ? [[chain, found.map((rule) => listedRule(rule, family))] as const] : [];
-        })),
-      );
     const withPrints = chains.map(({ fingerprint, ...chain }) => ({
       ...chain,
       ...(this.backend === "nft" && fingerprint !== undefined && { fingerprint }),
     }));
-    const digests: XtReading["digests"] = async (table, names) => {
-      const found = await rules(table, names);
-      return names.map((name) => this.#numberOf(found.get(name)?.map(({ key }) => key) ?? []));
+    return Promise.resolve({ chains: withPrints, ...this.#rules(family) });
+  }
+
+  /** As in nft alone: see `Xtables.live`. */
+  get live(): NonNullable<Xtables["live"]> | undefined {
+    if (this.backend !== "nft") return undefined;
+    return (family) => {
+      const { rules } = this.#rules(family);
+      const orEmpty: XtRules["rules"] = async (table, names) => {
+        const found = await rules(table, names);
+        return new Map(names.map((name) => [name, found.get(name) ?? []]));
+      };
+      return {
+        rules: orEmpty,
+        digests: async (table, names) => {
+          const found = await orEmpty(table, names);
+          return [...found.values()].map((listed) => this.#numberOf(listed.map(({ key }) => key)));
+        },
+        differing: async (table, wanted) =>
+          differing(wanted, await orEmpty(table, [...wanted.keys()]), family),
+      };
     };
-    return Promise.resolve({
-      chains: withPrints,
-      rules,
-      ...(this.backend === "nft" && { digests }),
-      differing: async (table, wanted) =>
-        differing(wanted, await rules(table, [...wanted.keys()]), family),
-    });
   }
 
   // deno-lint-ignore require-await -- what it throws becomes a rejection
@@ -174,6 +179,21 @@ export class FakeXtables implements Xtables {
       const found = this.#tables.get(`${family} ${table}`);
       return found ? [...found.chains()].map((chain) => ({ table, ...chain })) : [];
     });
+  }
+
+  #rules(family: IpFamily): XtRules {
+    const rules: XtRules["rules"] = (table, names) =>
+      Promise.resolve(
+        new Map(names.flatMap((chain) => {
+          const found = this.#tables.get(`${family} ${table}`)?.rules(chain);
+          return found ? [[chain, found.map((rule) => listedRule(rule, family))] as const] : [];
+        })),
+      );
+    return {
+      rules,
+      differing: async (table, wanted) =>
+        differing(wanted, await rules(table, [...wanted.keys()]), family),
+    };
   }
 
   #numberOf(lines: readonly string[]): number {

@@ -11,50 +11,56 @@ import { differing } from "./differing.ts";
 import { xtFamilyFacts } from "./family.ts";
 import { toolOf, type XtPlace, type XtRule, type XtTable } from "./rules.ts";
 import type { XtSets } from "./sets.ts";
-import type { XtChain, XtReading } from "./xtables.ts";
+import type { XtChain, XtLiveRules, XtReading } from "./xtables.ts";
 
 /** Chains whose rules are read in one go: about a quarter of a megabyte. */
 const CHAINS_PER_SLICE = 200;
 
-/** What a reading works with. */
-export interface NftReadingOptions {
+/** What rules are read with. */
+export interface NftRulesOptions {
   readonly transport: NfTransport;
   readonly family: IpFamily;
-  readonly tables: readonly XtTable[];
   /** Those that rules may look into. */
   readonly sets: XtSets;
   /** Is told the rules of each chain for whose rules somebody asked. */
   readonly learn: (place: XtPlace, rules: readonly XtHandledRule[]) => void;
 }
 
-export class NftReading implements XtReading {
-  readonly chains: readonly XtChain[];
-  readonly #options: NftReadingOptions;
-  readonly #names = new Map<XtTable, Set<string>>();
+/** The names of the chains of each table. */
+type ChainNames = ReadonlyMap<XtTable, ReadonlySet<string>>;
 
-  /** Lists the chains. */
-  static async open(options: NftReadingOptions): Promise<NftReading> {
-    const { family, tables, transport } = options;
-    const payloads = await transport.query({
-      ...chainsQuery(family),
-      // Whoever writes other tables does not keep us from reading ours.
-      settled: {
-        attributes: [ChainAttr.table, ChainAttr.name, ChainAttr.handle],
-        through: { attribute: ChainAttr.table, texts: tables },
-      },
-    });
-    const chains = payloads.map(decodeChain).filter((chain) => chain !== undefined);
-    return new NftReading(options, chains.filter(({ table }) => tables.includes(table)));
+/** Lists the chains of these tables first. */
+export async function openReading(
+  options: NftRulesOptions,
+  tables: readonly XtTable[],
+): Promise<XtReading> {
+  const payloads = await options.transport.query({
+    ...chainsQuery(options.family),
+    // Whoever writes other tables does not keep us from reading ours.
+    settled: {
+      attributes: [ChainAttr.table, ChainAttr.name, ChainAttr.handle],
+      through: { attribute: ChainAttr.table, texts: tables },
+    },
+  });
+  const chains = payloads.map(decodeChain).filter((chain) => chain !== undefined)
+    .filter(({ table }) => tables.includes(table));
+  const names = new Map<XtTable, Set<string>>();
+  for (const { name, table } of chains) {
+    const known = names.get(table);
+    if (known) known.add(name);
+    else names.set(table, new Set([name]));
   }
+  return new NftReading(options, chains, names);
+}
 
-  private constructor(options: NftReadingOptions, chains: readonly XtChain[]) {
+export class NftRules implements XtLiveRules {
+  readonly #options: NftRulesOptions;
+  /** Undefined: all that somebody asks for. */
+  readonly #names: ChainNames | undefined;
+
+  constructor(options: NftRulesOptions, names?: ChainNames) {
     this.#options = options;
-    this.chains = chains;
-    for (const { name, table } of chains) {
-      const names = this.#names.get(table);
-      if (names) names.add(name);
-      else this.#names.set(table, new Set([name]));
-    }
+    this.#names = names;
   }
 
   async rules(
@@ -62,7 +68,7 @@ export class NftReading implements XtReading {
     chains: readonly string[],
   ): Promise<ReadonlyMap<string, readonly XtHandledRule[]>> {
     const found = new Map<string, readonly XtHandledRule[]>();
-    const there = chains.filter((chain) => this.#names.get(table)?.has(chain));
+    const there = chains.filter((chain) => this.#isThere(table, chain));
     for await (const [chain, rules] of readRules(this.#options, table, there)) {
       found.set(chain, rules);
       this.#options.learn({ table, chain }, rules);
@@ -90,7 +96,7 @@ export class NftReading implements XtReading {
     wanted: ReadonlyMap<string, readonly XtRule[]>,
   ): Promise<readonly string[]> {
     const different = new Set(
-      [...wanted.keys()].filter((chain) => !this.#names.get(table)?.has(chain)),
+      [...wanted.keys()].filter((chain) => !this.#isThere(table, chain)),
     );
     const there = [...wanted.keys()].filter((chain) => !different.has(chain));
     for await (const [chain, rules] of readRules(this.#options, table, there)) {
@@ -99,6 +105,19 @@ export class NftReading implements XtReading {
       if (difference !== undefined) different.add(difference);
     }
     return [...wanted.keys()].filter((chain) => different.has(chain));
+  }
+
+  #isThere(table: XtTable, chain: string): boolean {
+    return this.#names?.get(table)?.has(chain) ?? this.#names === undefined;
+  }
+}
+
+class NftReading extends NftRules implements XtReading {
+  readonly chains: readonly XtChain[];
+
+  constructor(options: NftRulesOptions, chains: readonly XtChain[], names: ChainNames) {
+    super(options, names);
+    this.chains = chains;
   }
 }
 
@@ -125,7 +144,7 @@ function rulesQuery(family: IpFamily, table: XtTable): NfQuery {
 
 /** The rules of each chain; a chain that is not there looks like an empty one. */
 export async function* readRules(
-  { family, sets, transport }: Pick<NftReadingOptions, "family" | "sets" | "transport">,
+  { family, sets, transport }: Pick<NftRulesOptions, "family" | "sets" | "transport">,
   table: XtTable,
   chains: readonly string[],
 ): AsyncGenerator<readonly [chain: string, rules: readonly XtHandledRule[]]> {

@@ -7,7 +7,13 @@ import { decodeListedRule } from "./decode_listing.ts";
 import { cutChanges } from "./cut_changes.ts";
 import { encodeChanges } from "./encode.ts";
 import { describeChange, XtablesError } from "./errors.ts";
-import { chainsQuery, NftReading, type NftReadingOptions, readRules } from "./nft_reading.ts";
+import {
+  chainsQuery,
+  NftRules,
+  type NftRulesOptions,
+  openReading,
+  readRules,
+} from "./nft_reading.ts";
 import { refusedChanges } from "./nft_refusals.ts";
 import { RuleHandles } from "./rule_handles.ts";
 import { toolOf, type XtChange, type XtPlace, type XtTable } from "./rules.ts";
@@ -17,6 +23,7 @@ import type {
   Xtables,
   XtCommitOptions,
   XtFailure,
+  XtLiveRules,
   XtReading,
   XtReceipt,
   XtStamp,
@@ -45,14 +52,20 @@ export class NftXtables implements Xtables {
   }
 
   async read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
-    const learn: NftReadingOptions["learn"] = (place, rules) =>
-      this.#handles[family].learn(place, rules);
-    const sets = rememberSets(this.#sets);
-    return await NftReading.open({ transport: this.#transport, family, tables, sets, learn });
+    return await openReading(this.#readingOptions(family), tables);
   }
 
-  async digest(family: IpFamily, tables: readonly XtTable[]): Promise<number> {
+  live(family: IpFamily): XtLiveRules {
+    return new NftRules(this.#readingOptions(family));
+  }
+
+  async digest(
+    family: IpFamily,
+    tables: readonly XtTable[],
+    expected?: number,
+  ): Promise<number> {
     const [digest] = await this.#transport.digests({
+      ...(expected !== undefined && { expected }),
       asked: chainsQuery(family),
       options: {
         attributes: [ChainAttr.table, ChainAttr.name, ChainAttr.handle, ChainAttr.use],
@@ -157,6 +170,12 @@ export class NftXtables implements Xtables {
       found.set(index, handle);
     }
     return found;
+  }
+
+  #readingOptions(family: IpFamily): NftRulesOptions {
+    const learn: NftRulesOptions["learn"] = (place, rules) =>
+      this.#handles[family].learn(place, rules);
+    return { transport: this.#transport, family, sets: rememberSets(this.#sets), learn };
   }
 
   async #learnChain(family: IpFamily, place: XtPlace): Promise<void> {

@@ -49,24 +49,13 @@ export interface XtCommitOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * A look at some tables. The legacy backend has read all of them, and answers from that moment; the nft
- * backend asks the kernel for each answer.
- */
-export interface XtReading {
-  /** Every chain of these tables; none of a table that is not there. */
-  readonly chains: readonly XtChain[];
+/** Rules by chain. */
+export interface XtRules {
   /** The rules of these chains in their order; a chain that is not there is left out. */
   rules(
     table: XtTable,
     chains: readonly string[],
   ): Promise<ReadonlyMap<string, readonly XtListedRule[]>>;
-  /**
-   * For each chain a number that is another one after any change of its rules, also of one that was
-   * replaced by another: with the number of an earlier reading its rules are those of then. A chain that
-   * is not there is like an empty one. Cheaper than `differing`; absent where the backend has none.
-   */
-  digests?(table: XtTable, chains: readonly string[]): Promise<ArrayLike<number>>;
   /**
    * Those of the chains that do not hold exactly these rules, in the order of the map; a missing chain
    * is among them. Much cheaper than `rules` where there are many.
@@ -75,6 +64,25 @@ export interface XtReading {
     table: XtTable,
     wanted: ReadonlyMap<string, readonly XtRule[]>,
   ): Promise<readonly string[]>;
+}
+
+/**
+ * A look at some tables. The legacy backend has read all of them, and answers from that moment; the nft
+ * backend asks the kernel for each answer.
+ */
+export interface XtReading extends XtRules {
+  /** Every chain of these tables; none of a table that is not there. */
+  readonly chains: readonly XtChain[];
+}
+
+/** Rules as they are whenever somebody asks. A chain that is not there is like an empty one. */
+export interface XtLiveRules extends XtRules {
+  /**
+   * For each chain a number that is another one after any change of its rules, also of one that was
+   * replaced by another: with the number of an earlier time its rules are those of then. Cheaper than
+   * `differing`.
+   */
+  digests(table: XtTable, chains: readonly string[]): Promise<ArrayLike<number>>;
 }
 
 /**
@@ -89,9 +97,12 @@ export interface Xtables {
   read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading>;
   /**
    * A number that is another one when a chain of these tables comes, goes or gets another fingerprint:
-   * a small part of what `read` costs. Absent where the backend has no fingerprints.
+   * a small part of what `read` costs, least where it is the expected one. Absent where the backend has
+   * no fingerprints.
    */
-  digest?(family: IpFamily, tables: readonly XtTable[]): Promise<number>;
+  digest?(family: IpFamily, tables: readonly XtTable[], expected?: number): Promise<number>;
+  /** Rules without a list of the chains. Absent where only whole tables can be read. */
+  live?(family: IpFamily): XtLiveRules;
   commit(
     family: IpFamily,
     changes: readonly XtChange[],

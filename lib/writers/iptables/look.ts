@@ -3,7 +3,7 @@
  * the one of before holds as many rules as before, and so many others lead to it.
  */
 import type { XtRule } from "../../kernel/xtables/rules.ts";
-import type { XtReading } from "../../kernel/xtables/xtables.ts";
+import type { XtReading, XtRules } from "../../kernel/xtables/xtables.ts";
 import type { ServicePortKey } from "../../snapshot/snapshot.ts";
 import type { Applied } from "./applied.ts";
 import { contributionOf } from "./contribution.ts";
@@ -12,14 +12,14 @@ import { FullPlan, groupsOf } from "./full_plan.ts";
 import { isOwnChain } from "./names.ts";
 import { frontendRules } from "./rules/frontends.ts";
 import { bareChains, jumps, sharedChains, staticChains } from "./rules/static_chains.ts";
-import { missingJumps, nameOf, sharedDifference } from "./shared_chains.ts";
+import { missingJumps, nameOf, placeOf, sharedDifference } from "./shared_chains.ts";
 
 /** Chains that are read in one go. */
 const servicesPerGroup = 200;
 
 /** What is there, and what was written. */
-export interface Compared {
-  readonly reading: XtReading;
+export interface Compared<Reading extends XtRules = XtReading> {
+  readonly reading: Reading;
   readonly applied: Applied;
 }
 
@@ -39,12 +39,21 @@ export async function isDifferentIn(
   suspects: ReadonlySet<string>,
   compared: Compared,
 ): Promise<boolean> {
+  return !hasOurChains(compared) || await areRulesDifferentIn(suspects, compared);
+}
+
+/** Compares the rules of these chains alone, by their names with their tables. */
+export async function areRulesDifferentIn(
+  suspects: ReadonlySet<string>,
+  compared: Compared<XtRules>,
+): Promise<boolean> {
   const { applied: { context }, reading } = compared;
-  return !hasOurChains(compared) ||
-    await isSomeStaticChainWrong(suspects, compared) ||
-    await isSomeOwnChainWrong(suspects, compared) ||
+  // Few first: where a shared chain was flushed, all that it led to look changed.
+  return await isSomeStaticChainWrong(suspects, compared) ||
+    (await missingJumps(reading, { context, only: suspects })).length > 0 ||
     await isSomeSharedChainWrong(suspects, compared) ||
-    (await missingJumps(reading, { context, only: suspects })).length > 0;
+    await isSomeKeptChainWrong(suspects, compared) ||
+    await isSomeOwnChainWrong(suspects, compared);
 }
 
 /** Exactly ours of those that only we have, and all of the others. */
@@ -65,7 +74,7 @@ function hasOurChains(
 
 async function isSomeStaticChainWrong(
   suspects: ReadonlySet<string>,
-  { applied: { context }, reading }: Compared,
+  { applied: { context }, reading }: Compared<XtRules>,
 ): Promise<boolean> {
   for (const { chain, rules, table } of staticChains(context)) {
     if (!suspects.has(nameOf(table, chain))) continue;
@@ -74,12 +83,26 @@ async function isSomeStaticChainWrong(
   return false;
 }
 
+/** Stale chains stay empty. */
+async function isSomeKeptChainWrong(
+  suspects: ReadonlySet<string>,
+  { applied: { kept }, reading }: Compared<XtRules>,
+): Promise<boolean> {
+  const empty = [...kept].filter((chain) => suspects.has(nameOf("nat", chain)));
+  const wanted = new Map(empty.map((chain): [string, readonly XtRule[]] => [chain, []]));
+  return wanted.size > 0 && (await reading.differing("nat", wanted)).length > 0;
+}
+
 async function isSomeOwnChainWrong(
   suspects: ReadonlySet<string>,
-  { applied: { context, owners, services }, reading }: Compared,
+  { applied: { context, owners, services }, reading }: Compared<XtRules>,
 ): Promise<boolean> {
   const keys = new Set<ServicePortKey>();
-  for (const [chain, key] of owners) if (suspects.has(nameOf("nat", chain))) keys.add(key);
+  for (const suspect of suspects) {
+    const { chain, table } = placeOf(suspect);
+    const key = table === "nat" ? owners.get(chain) : undefined;
+    if (key !== undefined) keys.add(key);
+  }
   for (const group of groupsOf(keys, servicesPerGroup)) {
     const wanted = new Map<string, readonly XtRule[]>();
     for (const key of group) {
@@ -96,7 +119,7 @@ async function isSomeOwnChainWrong(
 
 async function isSomeSharedChainWrong(
   suspects: ReadonlySet<string>,
-  { applied: { context, services }, reading }: Compared,
+  { applied: { context, services }, reading }: Compared<XtRules>,
 ): Promise<boolean> {
   const places = sharedChains.filter(({ chain, table }) => suspects.has(nameOf(table, chain)));
   if (places.length === 0) return false;

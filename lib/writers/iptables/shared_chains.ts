@@ -3,9 +3,9 @@
  * ports in a shared chain is free, and the rules that belong to none stand last.
  */
 import type { IpFamily } from "../../base/ip_family.ts";
-import type { XtRule } from "../../kernel/xtables/rules.ts";
+import type { XtRule, XtTable } from "../../kernel/xtables/rules.ts";
 import { ruleText } from "../../kernel/xtables/text.ts";
-import type { XtListedRule, XtReading } from "../../kernel/xtables/xtables.ts";
+import type { XtListedRule, XtRules } from "../../kernel/xtables/xtables.ts";
 import { NatChain } from "../kube_chains/names.ts";
 import type { Jump } from "../kube_chains/rules.ts";
 import type { ChainPlace, OwnedRule } from "./draft.ts";
@@ -31,6 +31,12 @@ export function nameOf(table: string, chain: string): string {
   return `${table} ${chain}`;
 }
 
+/** What was named so. */
+export function placeOf(name: string): ChainPlace {
+  const space = name.indexOf(" ");
+  return { table: name.slice(0, space) as XtTable, chain: name.slice(space + 1) };
+}
+
 /** The rules of a shared chain that stand behind those of all service ports. */
 export function lastRulesOf({ chain, table }: ChainPlace, context: RuleContext): readonly XtRule[] {
   return table === "nat" && chain === NatChain.services ? nodePortDispatch(context) : [];
@@ -38,7 +44,7 @@ export function lastRulesOf({ chain, table }: ChainPlace, context: RuleContext):
 
 /** What makes a shared chain right. */
 export async function sharedDifference(
-  reading: XtReading,
+  reading: XtRules,
   place: ChainPlace,
   { context, wanted }: { readonly context: RuleContext; readonly wanted: readonly OwnedRule[] },
 ): Promise<SharedDifference> {
@@ -49,7 +55,7 @@ export async function sharedDifference(
 
 /** The jumps that are missing from their chains, of these chains alone where they are given. */
 export async function missingJumps(
-  reading: XtReading,
+  reading: XtRules,
   { context: { family }, only }: {
     readonly context: RuleContext;
     readonly only?: ReadonlySet<string>;

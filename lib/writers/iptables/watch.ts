@@ -1,8 +1,9 @@
 /**
  * Finds edits of others. As long as our own commits explain how the kernel's state moved, nobody else
  * can have changed anything, and there is nothing to read. Otherwise the chains are listed and those
- * that look changed are read; and since a replaced rule does not show so, everything is compared from
- * time to time. Both take a small share of the time, however busy others are.
+ * that look changed are read; and since a replaced rule does not show so, all rules are looked at in
+ * rounds, or where only whole tables can be read, as a whole from time to time. All of it takes a small
+ * share of the time, however busy others are.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
@@ -10,16 +11,15 @@ import type { XtChange } from "../../kernel/xtables/rules.ts";
 import { jumpOf } from "../../kernel/xtables/rules.ts";
 import type {
   Xtables,
-  XtBackend,
   XtChain,
   XtReading,
   XtReceipt,
   XtStamp,
 } from "../../kernel/xtables/xtables.ts";
 import type { Applied } from "./applied.ts";
-import { KnownChains } from "./known_chains.ts";
 import { isDifferentAnywhere, isDifferentIn } from "./look.ts";
 import type { OwnStamps } from "./own_stamps.ts";
+import { Rounds } from "./rounds.ts";
 import { ownTables } from "./rules/static_chains.ts";
 import { nameOf } from "./shared_chains.ts";
 
@@ -30,8 +30,6 @@ import { nameOf } from "./shared_chains.ts";
 const longestLookIntervalMs = 2_500;
 /** Share of the time that looking may take. */
 const lookShare = 1 / 20;
-/** In nft a look at everything comes on top of the quick ones, and only finds what is rare. */
-const wholeLookShares: Readonly<Record<XtBackend, number>> = { nft: 1 / 40, legacy: lookShare };
 
 /** What the watch works with. */
 export interface WatchOptions {
@@ -50,13 +48,14 @@ export class Watch {
   readonly #fingerprints = new Map<string, string>();
   /** What the kernel said of all fingerprints together when they were right; undefined: unknown. */
   #digest: number | undefined;
-  readonly #known = new KnownChains();
+  /** Undefined where only whole tables can be read. */
+  readonly #rounds: Rounds | undefined;
   #wholeIsDue = false;
   #nextLook = -Infinity;
-  #nextWholeLook = -Infinity;
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    if (options.xtables.live) this.#rounds = new Rounds(options);
   }
 
   /** Reads the tables; `agree` takes what it gives once all of it turns out to be right. */
@@ -68,6 +67,19 @@ export class Watch {
 
   /** What these chains held at that state is right, or is about to be made right by our own commits. */
   agree(stamp: XtStamp, chains: readonly XtChain[]): void {
+    this.#rounds?.agree();
+    this.#agree(stamp, chains);
+  }
+
+  /**
+   * The reading, which does not read own chains again that hold what is known to be right; `isSame`
+   * says of which the same rules are wanted as then.
+   */
+  over(reading: XtReading, isSame: (chain: string) => boolean): XtReading {
+    return this.#rounds?.over(reading, isSame) ?? reading;
+  }
+
+  #agree(stamp: XtStamp, chains: readonly XtChain[]): void {
     this.#trusted = stamp;
     this.#digest = undefined;
     this.#fingerprints.clear();
@@ -86,7 +98,9 @@ export class Watch {
     else this.#trusted = this.#trusted === receipt.before ? receipt.after : undefined;
     for (const change of changes) {
       if (change.kind === "add-table") continue;
-      this.#fingerprints.delete(nameOf(change.table, change.chain));
+      const name = nameOf(change.table, change.chain);
+      this.#fingerprints.delete(name);
+      this.#rounds?.changed(name);
       const jump = "rule" in change ? jumpOf(change.rule) : undefined;
       if (jump !== undefined) this.#fingerprints.delete(nameOf(change.table, jump));
     }
@@ -97,31 +111,39 @@ export class Watch {
     this.#trusted = undefined;
     this.#digest = undefined;
     this.#fingerprints.clear();
-    this.#known.forget();
+    this.#rounds?.agree();
   }
 
   /** Whether anything of ours is not as it was written. */
   async drifted(applied: Applied, signal: AbortSignal): Promise<boolean> {
-    const { clock, xtables } = this.#options;
     const isMoved = await this.#isMoved();
     this.#wholeIsDue ||= isMoved;
-    const started = clock.monotonic();
-    const isWhole = this.#wholeIsDue && started >= this.#nextWholeLook;
-    const isLook = isMoved && started >= this.#nextLook && xtables.backend === "nft";
-    if (!isWhole && !isLook) return false;
     signal.throwIfAborted();
-    const isDifferent = isWhole ? await this.#lookAtAll(applied) : await this.#look(applied);
+    const rounds = this.#rounds;
+    if (!rounds) return this.#wholeIsDue && await this.#timed(() => this.#lookAtAll(applied));
+    if (isMoved) rounds.moved();
+    if (isMoved && await this.#timed(() => this.#look(applied))) return true;
+    const isUnmoved = async () => !await this.#isMoved();
+    return await rounds.isDifferent(applied, { signal, isUnmoved });
+  }
+
+  /** Looks, if it is time. */
+  async #timed(look: () => Promise<boolean>): Promise<boolean> {
+    const { clock, xtables } = this.#options;
+    const started = clock.monotonic();
+    if (started < this.#nextLook) return false;
+    const isDifferent = await look();
     // Who changed what is ours may go on: a firewall that starts anew takes one table after the other.
     const took = isDifferent ? 0 : clock.monotonic() - started;
-    this.#nextLook = started + Math.min(took / lookShare, longestLookIntervalMs);
-    if (isWhole) this.#nextWholeLook = started + took / wholeLookShares[xtables.backend];
+    const longest = xtables.backend === "nft" ? longestLookIntervalMs : Infinity;
+    this.#nextLook = started + Math.min(took / lookShare, longest);
     return isDifferent;
   }
 
   async #lookAtAll(applied: Applied): Promise<boolean> {
     const { reading, stamp } = await this.read();
-    if (await isDifferentAnywhere({ applied, reading: this.#known.over(reading) })) return true;
-    this.agree(stamp, reading.chains);
+    if (await isDifferentAnywhere({ applied, reading })) return true;
+    this.#agree(stamp, reading.chains);
     this.#wholeIsDue = false;
     return false;
   }
@@ -131,14 +153,14 @@ export class Watch {
     const { family, xtables } = this.#options;
     const earlier = await xtables.stamp(family);
     // Before the reading: whatever changes between the two shows as another digest the next time.
-    const digest = await xtables.digest?.(family, ownTables);
+    const digest = await xtables.digest?.(family, ownTables, this.#digest);
     if (digest !== undefined && digest === this.#digest) {
       this.#trusted = earlier;
       return false;
     }
     const { reading, stamp } = await this.read();
     if (await isDifferentIn(this.#suspects(reading.chains), { applied, reading })) return true;
-    this.agree(stamp, reading.chains);
+    this.#agree(stamp, reading.chains);
     this.#digest = digest;
     return false;
   }

@@ -68,6 +68,8 @@ export class IptablesWriter implements RuleWriter {
   readonly #watch: Watch;
   /** Undefined: only the kernel knows. */
   #applied: Applied | undefined;
+  /** What was right when it was last known: of no other chains are the rules known that hold it. */
+  #former: Applied | undefined;
   #written = 0;
   /** Rules that the sync under way wrote. */
   #rules: { nat: number; filter: number } = { nat: 0, filter: 0 };
@@ -146,6 +148,7 @@ export class IptablesWriter implements RuleWriter {
     const draft = new Draft();
     const planned = changes.map((change) => planChange(change, { context, draft }));
     // Whatever happens until the end, only the kernel knows.
+    this.#former = applied;
     this.#applied = undefined;
     try {
       await this.#commit(draft.takeAll(), signal);
@@ -177,6 +180,7 @@ export class IptablesWriter implements RuleWriter {
     signal: AbortSignal,
   ): Promise<readonly Notice[]> {
     const written = this.#written;
+    this.#former = this.#applied ?? this.#former;
     this.#applied = undefined;
     this.#options.counters.ensure();
     const { faults, sound } = withoutFaults(snapshot.services, this.family);
@@ -209,7 +213,8 @@ export class IptablesWriter implements RuleWriter {
     const context = this.#contextOf(snapshot, endpoints);
     const { reading, stamp } = await this.#watch.read();
     this.#watch.agree(stamp, reading.chains);
-    const plan = new FullPlan({ context, services: services.values() }, reading, {
+    const over = this.#watch.over(reading, isSameSince(this.#former, { context, services }));
+    const plan = new FullPlan({ context, services: services.values() }, over, {
       leavesPerBatch: this.#xtables.backend === "nft" ? leavesPerBatch : Infinity,
       kept,
     });
@@ -320,6 +325,19 @@ type Followed =
   | { readonly kind: "done"; readonly faults: ReadonlyMap<ServicePortKey, string> }
   | { readonly kind: "unknown" }
   | { readonly kind: "refused"; readonly error: XtablesError };
+
+/** Whether the rules that are wanted of an own chain are those that were wanted before. */
+function isSameSince(
+  former: Applied | undefined,
+  { context, services }: Pick<Applied, "context" | "services">,
+): (chain: string) => boolean {
+  if (!former || !deepEqual(former.context, context)) return () => false;
+  return (chain) => {
+    const key = former.owners.get(chain);
+    const before = key === undefined ? undefined : former.services.get(key);
+    return before !== undefined && before === services.get(before.key);
+  };
+}
 
 function keptNotice(chain: string, family: IpFamily): Notice {
   return {

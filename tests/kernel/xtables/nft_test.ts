@@ -145,7 +145,7 @@ Deno.test("digests tell of every change, and only of chains that are asked for",
   const tables = ["nat", "filter"] as const;
   const digest = () => xtables.digest("IPv4", tables);
   const ofChains = async (...chains: readonly string[]) =>
-    Array.from(await (await xtables.read("IPv4", tables)).digests?.("nat", chains) ?? []);
+    Array.from(await xtables.live("IPv4").digests("nat", chains));
   const nat = ["iptables-nft", "-t", "nat"];
   await namespace.run([...nat, "-N", "A"]);
   await namespace.run([...nat, "-N", "B"]);

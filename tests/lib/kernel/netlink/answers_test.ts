@@ -112,6 +112,25 @@ for (const { answer, begun = 1, name } of dumps) {
   });
 }
 
+Deno.test("dump() takes a torn one that is as good as a whole, and reads to its end for that", async () => {
+  for (const [wanted, begun] of [["1,2,3", 1], ["1,2", 4]] as const) {
+    let dumps = 0;
+    const found = await withSocket(({ attempt, sequences: [sequence] }) => [
+      thing(sequence, 1),
+      thing(sequence, 2, attempt < 3 ? MessageFlag.dumpInterrupted : 0),
+      thing(sequence, 3),
+      done(sequence),
+    ], (socket) =>
+      dump<number[]>(socket, request, {
+        start: () => (dumps++, []),
+        add: (into, { payload }) => into.push(payload[0]),
+        isGoodEvenTorn: (numbers) => String(numbers) === wanted,
+      }));
+    assert.deepEqual(found, [1, 2, 3]);
+    assert.equal(dumps, begun);
+  }
+});
+
 Deno.test("dump() gives up a table that is torn each time, and says so", async () => {
   let dumps = 0;
   const torn = dumped(({ sequences: [sequence] }) => {
