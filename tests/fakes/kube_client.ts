@@ -49,11 +49,14 @@ export function createTestClient(options: TestClientOptions) {
   });
   const received: { resource: string; bytes: number; objects: number }[] = [];
   const finished: FinishedRequest[] = [];
+  /** Methods of requests that had their turn. */
+  const limited: string[] = [];
   const client = new KubeClient({
     transport,
     limiter: new RateLimiter({ qps: 0, burst: 1, clock }),
     metrics: {
       ...noClientMetrics,
+      rateLimited: ({ method }) => limited.push(method),
       requestFinished: (request) => finished.push(request),
       received: (resource, amount) => received.push({ resource, ...amount }),
     },
@@ -62,7 +65,7 @@ export function createTestClient(options: TestClientOptions) {
     contentType: options.contentType,
     acceptContentTypes: options.acceptContentTypes,
   });
-  return { client, transport, received, finished };
+  return { client, transport, received, finished, limited };
 }
 
 /** A logger that keeps what was said. */

@@ -4,7 +4,7 @@ import { MetricsRegistry } from "../../../lib/base/metrics.ts";
 import { FakeCommands } from "../../../lib/kernel/fake_commands.ts";
 import { registerClientMetrics } from "../../../lib/kube/client_metrics.ts";
 import { connect } from "../../../lib/kube/connect.ts";
-import { namespaces, serviceCIDRs, services } from "../../../lib/kube/resource.ts";
+import { namespaces, nodes, serviceCIDRs, services } from "../../../lib/kube/resource.ts";
 import { FakeApiserver, refusal } from "../../fakes/apiserver.ts";
 import { createTestClient } from "../../fakes/kube_client.ts";
 import { bytesOf, recordedResource } from "../../peers/recorded_protobuf.ts";
@@ -166,6 +166,21 @@ Deno.test("KubeClient says of which type a body is, and nothing of one where the
     server.requests.map(({ body, headers }) => [headers.get("content-type"), body]),
     [[null, ""], ["application/json", '{"a":1}'], [patch, "{}"]],
   );
+  transport[Symbol.dispose]();
+});
+
+Deno.test("KubeClient makes each request wait its turn", async () => {
+  await using server = await FakeApiserver.start();
+  server.put("nodes", { metadata: { name: "node-a" } });
+  const { client, limited, transport } = createTestClient({
+    url: server.url,
+    caCertificate: server.authority.certificate,
+  });
+  const signal = AbortSignal.timeout(10_000);
+  await client.get(nodes, { name: "node-a", namespace: "", signal });
+  await client.list(services, { resourceVersion: "0", signal });
+  await client.json({ method: "GET", path: "/api/v1/nodes/node-a", signal });
+  assert.deepEqual(limited, ["GET", "GET", "GET"]);
   transport[Symbol.dispose]();
 });
 

@@ -38,3 +38,21 @@ for (const qps of [0, -1]) {
     for (let i = 0; i < 100; i++) assert.equal(await limiter.wait(signal), 0);
   });
 }
+
+for (const burst of [0, 1]) {
+  Deno.test(`RateLimiter with a burst of ${burst} lets one pass, and the next after its time`, async () => {
+    const clock = new FakeClock();
+    const limiter = new RateLimiter({ qps: 4, burst, clock });
+    assert.equal(await limiter.wait(signal), 0);
+    const second = limiter.wait(signal);
+    assert.equal(clock.sleepers, 1);
+    await clock.advance(250);
+    assert.equal(await second, 250);
+    await clock.advance(60_000);
+    assert.equal(await limiter.wait(signal), 0);
+    const fourth = limiter.wait(signal);
+    assert.equal(clock.sleepers, 1);
+    await clock.advance(250);
+    assert.equal(await fourth, 250);
+  });
+}

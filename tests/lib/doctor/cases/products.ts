@@ -173,6 +173,28 @@ export const productCases: readonly CheckCases[] = [
       [/keepalived runs/],
     ],
     [
+      "kube-vip for addresses alone",
+      {
+        processes: processes([]),
+        hostFiles: known([]),
+        software: software([workload("kube-vip-ds", { env: new Map([["vip_arp", "true"]]) })]),
+      },
+      "pass",
+      ["Neither balances by IPVS"],
+    ],
+    [
+      "kube-vip that forwards",
+      {
+        processes: processes([]),
+        hostFiles: known([]),
+        software: software([
+          workload("kube-vip-ds", { env: new Map([["lb_fwdmethod", "local"]]) }),
+        ]),
+      },
+      "warn",
+      ["DaemonSet kube-system/kube-vip-ds balances by IPVS"],
+    ],
+    [
       "kube-vip, to stock kube-proxy",
       {
         processes: processes([]),

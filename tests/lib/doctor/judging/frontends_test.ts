@@ -15,6 +15,7 @@ import {
   describeOpen,
   openingCommands,
   type OutsideFate,
+  outsideFates,
   summaryOf,
 } from "../../../../lib/doctor/judging/outside_fates.ts";
 import { network, objects, service } from "../cases/node_facts.ts";
@@ -174,5 +175,27 @@ for (const [fate, expected] of commands) {
   Deno.test(`openingCommands(): ${expected[0]}`, () => {
     const fates = [fateOf(fate), fateOf(accepted), fateOf(fate), fateOf(untold)];
     assert.deepEqual(openingCommands(fates, "30000-32767"), expected);
+  });
+}
+
+for (
+  const [address, sources] of [
+    ["192.168.1.1/24", ["203.0.113.77", "192.168.1.3"]],
+    ["192.168.1.1/30", ["203.0.113.77", "192.168.1.0"]],
+    ["192.168.1.1/31", ["203.0.113.77"]],
+    ["192.168.1.1/32", ["203.0.113.77"]],
+    ["fd00:192:168:1::1/64", ["2001:db8:113::77", "fd00:192:168:1::3"]],
+    ["fd00:192:168:1::1/127", ["2001:db8:113::77"]],
+  ] as const
+) {
+  Deno.test(`outsideFates() asks from far, and from another address beside ${address}`, () => {
+    const fates = outsideFates({
+      firewall: [],
+      network: valueOf(network({ eth0: [address] })),
+      objects: { ...cluster(), node: undefined },
+      ports: [web],
+    });
+    assert.deepEqual(fates.map(({ source }) => source), sources);
+    assert.deepEqual(fates.map(({ from }) => from), ["far", "near"].slice(0, sources.length));
   });
 }

@@ -105,3 +105,18 @@ Deno.test("readers of numbers throw on a value that is too short", () => {
   assert.throws(() => readU64be(Uint8Array.of(1, 2, 3, 4)), RangeError);
   assert.throws(() => readU8(new Uint8Array()), RangeError);
 });
+
+Deno.test("MessageWriter grows for texts, however many bytes their letters take", () => {
+  for (const text of ["a", "ü".repeat(40), "✓".repeat(40), "x".repeat(200)]) {
+    for (const capacity of [16, 24, 64, 120]) {
+      const writer = new MessageWriter(capacity);
+      writer.begin(header, FAMILY);
+      writer.string(1, text);
+      writer.u32be(2, 7);
+      writer.end();
+      const found = readAttributes(attributesOf(writer));
+      assert.equal(readString(found.get(1) ?? new Uint8Array()), text);
+      assert.equal(readU32be(found.get(2) ?? new Uint8Array()), 7);
+    }
+  }
+});
