@@ -16,6 +16,8 @@ export interface Setup {
   readonly nodePortAddresses: "primary" | "all";
   /** The proxy was told that another mode's rules are still there. */
   readonly leftovers?: boolean;
+  /** What ipvs mode leaves to others. */
+  readonly excludeCIDRs?: readonly string[];
 }
 
 export const nftablesMode: RuleMode = { kind: "nftables" };

@@ -4,6 +4,7 @@ import { ProxyFiles } from "../../controlplane/rig/proxy_files.ts";
 import { tryCommand } from "../../kernel/rig/command.ts";
 import { ourProgramArgv } from "../../kernel/rig/our_program.ts";
 import { podCIDRs } from "../../scenarios/addresses.ts";
+import type { Setup } from "../../scenarios/setups.ts";
 import type { ProofNode } from "./proof.ts";
 
 /** One check as the program's JSON has it. */
@@ -47,8 +48,10 @@ export async function examine(
 export async function examineNode(
   { cluster, programmer }: Pick<ProofNode, "cluster" | "programmer">,
   mode: string,
+  rest: Pick<Setup, "excludeCIDRs"> = {},
 ): Promise<Examination> {
   await using files = await ProxyFiles.create(programmer.plane.access, {
+    ...rest,
     mode,
     nodePortAddresses: ["primary"],
     detectLocalMode: "ClusterCIDR",

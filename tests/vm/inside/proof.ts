@@ -11,7 +11,7 @@ import {
 } from "../../kernel/rig/programmers/apiserver.ts";
 import { startEndpoints } from "../../kernel/rig/servers.ts";
 import { clusterManifests } from "../../scenarios/manifests.ts";
-import { type RuleMode, setupsOf } from "../../scenarios/setups.ts";
+import { type RuleMode, type Setup, setupsOf } from "../../scenarios/setups.ts";
 import { GuestPlane } from "./guest_plane.ts";
 import { trafficServices } from "./traffic.ts";
 
@@ -47,8 +47,12 @@ export class ProofNode implements AsyncDisposable {
   }
 
   /** Resolves when its first sync of both families is done, also over rules that are there. */
-  async start(program: ProxyProgram, mode: RuleMode): Promise<ApiserverProxy> {
-    const [setup] = setupsOf(mode);
+  async start(
+    program: ProxyProgram,
+    mode: RuleMode,
+    rest: Pick<Setup, "excludeCIDRs"> = {},
+  ): Promise<ApiserverProxy> {
+    const setup = { ...setupsOf(mode)[0], ...rest };
     const manifests = clusterManifests(trafficServices);
     const proxy = await this.programmer.start(this.cluster, { manifests, setup, program });
     const deadline = Date.now() + SYNC_DEADLINE_MS;

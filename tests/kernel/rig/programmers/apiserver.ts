@@ -136,6 +136,7 @@ function settingsOf(setup: Setup) {
     detectLocalMode: setup.detectLocal === "none" ? "" : "ClusterCIDR",
     clusterCIDR: setup.detectLocal === "none" ? "" : `${podCIDRs.IPv4},${podCIDRs.IPv6}`,
     masqueradeAll: setup.masqueradeAll,
+    ...(setup.excludeCIDRs ? { excludeCIDRs: setup.excludeCIDRs } : {}),
   };
 }
 
