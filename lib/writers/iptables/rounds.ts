@@ -14,7 +14,7 @@ import { jumps, sharedChains, staticChains } from "./rules/static_chains.ts";
 import { nameOf, placeOf } from "./shared_chains.ts";
 
 /** Share of the time that a round takes, unless it would last too long then. */
-const roundShare = 1 / 25;
+const roundShare = 1 / 50;
 const slicesPerRound = 12;
 /** Between two slices: a replaced rule is found within a minute, also where looking takes long. */
 const longestPauseMs = 4_000;
