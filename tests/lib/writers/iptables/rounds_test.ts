@@ -57,8 +57,10 @@ class Harness {
       },
     };
     this.rounds = new Rounds({ family: "IPv4", xtables: watched, clock: this.clock });
-    this.edit({ kind: "add-table", table: "nat" });
-    for (const chain of chains) this.edit({ kind: "add-chain", table: "nat", chain });
+    this.xtables.edit("IPv4", [
+      { kind: "add-table", table: "nat" },
+      ...chains.map((chain): XtChange => ({ kind: "add-chain", table: "nat", chain })),
+    ]);
   }
 
   edit(change: XtChange): void {
@@ -145,12 +147,14 @@ Deno.test("nothing is learnt while others write: then rules are read", async () 
   harness.edit(intrusion(chains[2_999]));
   assert.equal(await harness.look(), false);
   harness.rounds.moved();
-  assert.ok(await harness.lookFor(60) !== undefined);
-  const late = new Harness();
+  // The shared chains, which are missing here and last in a round, would be found later.
+  assert.equal(await harness.lookFor(60), 0);
+  const late = await learnt();
+  for (const chain of chains) late.rounds.changed(`nat ${chain}`);
   await late.look();
   late.edit(intrusion(chains[0]));
   late.rounds.moved();
-  assert.ok(await late.lookFor(60) !== undefined, "others wrote while it learnt");
+  assert.ok(await late.lookFor(120) !== undefined, "others wrote while it learnt");
 });
 
 Deno.test("a round takes a small share of the time, and a minute at most where nothing is read", async () => {
