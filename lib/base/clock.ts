@@ -7,6 +7,8 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after the time, or as soon as the signal aborts, without throwing. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back once after the time, unless what it returns is called before. */
+  after(milliseconds: number, callback: () => void): () => void;
 }
 
 /** The real one. */
@@ -24,4 +26,8 @@ export const systemClock: Clock = {
       const timer = setTimeout(done, milliseconds);
       signal?.addEventListener("abort", done);
     }),
+  after: (milliseconds, callback) => {
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  },
 };

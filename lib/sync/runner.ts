@@ -133,10 +133,12 @@ export class BoundedFrequencyRunner {
     while (!condition() && !signal.aborted) {
       const left = time - clock.monotonic();
       if (left <= 0) return;
-      const woken = new AbortController();
-      // With a reason, since an error would be made for an abort without: a tenth of a millisecond.
-      this.#wakeUp = () => woken.abort("woken");
-      await clock.sleep(left, woken.signal);
+      // No signal: an abort takes ten times as long, and every change comes by here.
+      const woken = Promise.withResolvers<void>();
+      this.#wakeUp = woken.resolve;
+      const cancel = clock.after(left, woken.resolve);
+      await woken.promise;
+      cancel();
       this.#wakeUp = () => {};
     }
   }

@@ -42,6 +42,17 @@ export class FakeClock implements Clock {
     });
   }
 
+  after(milliseconds: number, callback: () => void): () => void {
+    const forget = () => this.#sleepers = this.#sleepers.filter((sleeper) => sleeper !== own);
+    const wake = () => {
+      forget();
+      callback();
+    };
+    const own: Sleeper = { wakeAt: this.#elapsed + milliseconds, wake };
+    this.#sleepers.push(own);
+    return forget;
+  }
+
   /** Lets everything that can run now run, then moves on, waking sleepers in the order of their times. */
   async advance(milliseconds: number): Promise<void> {
     const end = this.#elapsed + milliseconds;

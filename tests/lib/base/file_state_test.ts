@@ -6,6 +6,7 @@ const clockAt = (now: number): Clock => ({
   now: () => now,
   monotonic: () => now,
   sleep: () => Promise.resolve(),
+  after: () => () => {},
 });
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {

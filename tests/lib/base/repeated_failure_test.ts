@@ -10,6 +10,7 @@ function setUp() {
     now: () => time.now,
     monotonic: () => time.now,
     sleep: () => Promise.resolve(),
+    after: () => () => {},
   };
   const logger: Logger = {
     info: () => {},

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import type { Logger } from "../../../lib/base/log.ts";
 import { keepListening, listen } from "../../../lib/health/listener.ts";
 
+const noTimer = () => () => {};
+
 function collector(): { logger: Logger; errors: string[] } {
   const errors: string[] = [];
   const logger: Logger = {
@@ -45,7 +47,12 @@ Deno.test("keepListening() gives up at once where it must", async () => {
     name: "metrics server",
     address: { hostname: "0.0.0.0", port },
     handler: () => new Response("ok"),
-    clock: { now: () => 0, monotonic: () => 0, sleep: () => assert.fail("it waited") },
+    clock: {
+      now: () => 0,
+      monotonic: () => 0,
+      sleep: () => assert.fail("it waited"),
+      after: noTimer,
+    },
     logger,
     signal: new AbortController().signal,
     hardFail: true,
@@ -62,7 +69,12 @@ Deno.test("keepListening() tries again until the port is free", async () => {
   const port = taken.addr.port;
   const { logger, errors } = collector();
   const stop = new AbortController();
-  const clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve(taken.close()) };
+  const clock = {
+    now: () => 0,
+    monotonic: () => 0,
+    sleep: () => Promise.resolve(taken.close()),
+    after: noTimer,
+  };
   const served = keepListening({
     name: "healthz server",
     address: { hostname: "127.0.0.1", port },
@@ -90,7 +102,7 @@ Deno.test("keepListening() throws at once when failing hard is asked for", async
       name: "metrics server",
       address: { hostname: "127.0.0.1", port: taken.addr.port },
       handler: () => new Response(),
-      clock: { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() },
+      clock: { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve(), after: noTimer },
       logger: collector().logger,
       signal: new AbortController().signal,
       hardFail: true,

@@ -16,7 +16,12 @@ class World {
 
   constructor(families: readonly IpFamily[] = ["IPv4", "IPv6"]) {
     this.health = new ProxyHealth({
-      clock: { now: () => this.nowMs, monotonic: () => this.nowMs, sleep: () => Promise.resolve() },
+      clock: {
+        now: () => this.nowMs,
+        monotonic: () => this.nowMs,
+        sleep: () => Promise.resolve(),
+        after: () => () => {},
+      },
       timeoutMs,
       families,
       nodeEligible: () => this.nodeEligible,

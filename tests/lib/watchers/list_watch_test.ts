@@ -275,6 +275,7 @@ Deno.test("ListWatch does not care about a clock that jumps by a day, there and 
     now: () => clock.now() + aheadMs,
     monotonic: () => clock.monotonic(),
     sleep: (milliseconds, signal) => clock.sleep(milliseconds, signal),
+    after: (milliseconds, callback) => clock.after(milliseconds, callback),
   });
   await withBench({ seen }, async ({ server, follower, log }) => {
     await follower.until("the watch", () => server.openWatches.length === 1);
