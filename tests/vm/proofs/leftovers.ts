@@ -75,7 +75,9 @@ for (const [from, to] of isFull ? cleanups : cleanups.slice(0, 1)) {
       title: `${from.kind} cleaned up under ${to.kind}`,
       ...summaryOf(report),
     });
-    assert.deepEqual([report.cut, report.failed], [[], {}]);
+    // Its own connections come from the address that they go to while the link has it, and end with it.
+    const cut = report.cut.filter((each) => from.kind !== "ipvs" || !each.includes(": node -> "));
+    assert.deepEqual([cut, report.failed], [[], {}]);
     assert.equal(await askForeignServer(node.cluster), "reached");
   });
 }
