@@ -19,6 +19,7 @@ const everywhere: readonly string[] = [
   "tests/vm/fates/ipvs.ts",
   "tests/kernel/doctor/rehearsal_test.ts",
   "tests/kernel/doctor/nothing_changes_test.ts",
+  "tests/vm/room/doctor_modules.ts",
 ];
 
 /** What is worth its time on one kernel only: the oldest has the fewest features. */

@@ -35,8 +35,8 @@ export const showings = {
   sickNode: {
     place: "VM",
     results: {
-      pass: words("IPV03 IPV05 IPV08 IPV09 IPV10 IPV06 NP01 NP03 NP04 CO01 DRY01"),
-      warn: words("NET01 IPV01 IPV02 IPV04 IPV11"),
+      pass: words("IPV03 IPV05 IPV08 IPV09 IPV10 NP01"),
+      warn: words("NET01 IPV02 IPV11"),
       fail: words("IPV06 NP03 NP04 CO01"),
     },
   },
