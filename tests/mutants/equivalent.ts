@@ -93,10 +93,9 @@ export const equivalents: readonly Equivalent[] = [
     reason: "a member stands behind the brace of its object",
   },
   {
-    path: "lib/kernel/nf_tables/direct_transport.ts",
-    code: "if (this.#stopped.length > REMEMBERED_SERIES) this.#stopped.shift();",
-    change:
-      "`this.#stopped.length > REMEMBERED_SERIES` -> `(this.#stopped.length >= REMEMBERED_SERIES)`",
+    path: "lib/kernel/nf_tables/stopped_series.ts",
+    code: "if (this.#numbers.length > remembered) this.#numbers.shift();",
+    change: "`this.#numbers.length > remembered` -> `(this.#numbers.length >= remembered)`",
     reason: "one series more or less is remembered; a few are on their way at most",
   },
   {
