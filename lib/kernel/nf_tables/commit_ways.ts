@@ -26,6 +26,7 @@ export class CommitWays {
   readonly #stopped = new StoppedSeries();
   /** The last small batch, which those behind it wait for. */
   #lastSmall: Promise<unknown> = Promise.resolve();
+  #small = 0;
   /** How many batches have to come back from the worker: the next one follows them there. */
   #large = 0;
 
@@ -37,17 +38,19 @@ export class CommitWays {
   commit(bytes: Uint8Array<ArrayBuffer>, series: number | undefined): Promise<CommitResult> {
     if (bytes.length > smallBatch || this.#large > 0) return this.#commitLarge(bytes, series);
     const { large, small } = this.#options;
+    this.#small++;
     const result = this.#lastSmall.then(() =>
       // The worker's socket says why a batch was not taken.
       this.#unlessStopped(bytes, series, async () => await small(bytes) ?? large(bytes, series))
     );
-    this.#lastSmall = result.catch(() => {});
+    this.#lastSmall = result.catch(() => {}).then(() => this.#small--);
     return result;
   }
 
-  /** Resolves when no small batch is on its way. */
-  async untilIdle(): Promise<void> {
-    await this.#lastSmall;
+  /** Calls back as soon as no small batch is on its way: at once where none is. */
+  whenIdle(callback: () => void): void {
+    if (this.#small === 0) callback();
+    else this.#lastSmall.then(callback);
   }
 
   async #commitLarge(

@@ -146,7 +146,7 @@ export class WorkerTransport implements NfTransport {
     this.#worker.terminate();
     this.#here.close();
     // Not under a batch: another file may get the socket's number at once.
-    this.#ways.untilIdle().then(() => this.#small.close());
+    this.#ways.whenIdle(() => this.#small.close());
   }
 
   async #commit(

@@ -51,6 +51,15 @@ async function ask(port: number): Promise<{ status: number; weight: string | nul
   };
 }
 
+/** Again where another test's new program holds the port for a moment more: each try is told. */
+async function updateUntilOpen(w: World): Promise<void> {
+  const deadline = Date.now() + 2000;
+  for (let told = 0; told < w.failures.length && Date.now() < deadline;) {
+    told = w.failures.length;
+    await w.servers.update(new Map());
+  }
+}
+
 /**
  * Whether nobody listens, now or within a moment: a program that another test starts meanwhile holds
  * copies of this process's closed sockets until it runs.
@@ -111,12 +120,7 @@ Deno.test("a taken port is reported, leaves nothing half open, and is tried agai
   assert.deepEqual(w.failures, [`shop/web:${port}`]);
   assert.equal(await refuses(port, there), true);
   taken.close();
-  // Again where another test's new program holds the port for a moment more: each try is told.
-  const deadline = Date.now() + 2000;
-  for (let told = 0; told < w.failures.length && Date.now() < deadline;) {
-    told = w.failures.length;
-    await w.servers.update(new Map());
-  }
+  await updateUntilOpen(w);
   assert.equal((await ask(port)).status, 200);
 });
 
@@ -190,9 +194,8 @@ Deno.test("a port that is taken on a new address is told, serves on the others, 
   assert.deepEqual(w.failures, [`shop/web:${port}`]);
   assert.equal((await ask(port)).status, 200);
   taken.close();
-  await w.servers.update(new Map());
+  await updateUntilOpen(w);
   const answer = await fetch(`http://${there}:${port}/`);
   await answer.body?.cancel();
   assert.equal(answer.status, 200);
-  assert.equal(w.failures.length, 1);
 });

@@ -144,14 +144,19 @@ for (
   });
 }
 
-Deno.test("a transport is idle once its small batches are answered", async () => {
+Deno.test("who waits until nothing is on its way is called at once, or once small batches are answered", async () => {
   const rig = new Rig();
+  const calls: string[] = [];
+  rig.ways.whenIdle(() => calls.push("at once"));
+  assert.deepEqual(calls, ["at once"]);
   rig.commit(1);
-  let isIdle = false;
+  rig.commit(2);
   await rig.settle();
-  rig.ways.untilIdle().then(() => isIdle = true);
-  await rig.settle();
-  assert.equal(isIdle, false);
+  rig.ways.whenIdle(() => calls.push("later"));
   await rig.answer(new Error("no kernel"));
-  assert.equal(isIdle, true);
+  assert.deepEqual(calls, ["at once"]);
+  await rig.answer();
+  assert.deepEqual(calls, ["at once", "later"]);
+  rig.ways.whenIdle(() => calls.push("at once again"));
+  assert.deepEqual(calls, ["at once", "later", "at once again"]);
 });
