@@ -2,7 +2,7 @@
 import type { Protocol } from "../../base/protocol.ts";
 import type { XtMatch, XtProtocol, XtRule, XtTable, XtTarget } from "../../kernel/xtables/rules.ts";
 import type { FamilySettings } from "../../snapshot/snapshot.ts";
-import { NatChain } from "./names.ts";
+import { FilterChain, NatChain } from "./names.ts";
 
 /** A chain that is written as a whole. */
 export interface StaticChain {
@@ -112,3 +112,24 @@ export function jumpsTo(
   const rule: XtRule = { matches, target: { kind: "jump", chain: to } };
   return from.map((chain) => ({ table, chain, rule }));
 }
+
+/** To all connections to Services. */
+export const servicesJumps = jumpsTo(NatChain.services, {
+  table: "nat",
+  from: ["OUTPUT", "PREROUTING"],
+  matches: [comment("kubernetes service portals")],
+});
+
+/** To what masquerades. */
+export const postroutingJumps = jumpsTo(NatChain.postrouting, {
+  table: "nat",
+  from: ["POSTROUTING"],
+  matches: [comment("kubernetes postrouting rules")],
+});
+
+/** To what lets connections through this machine. */
+export const forwardJumps = jumpsTo(FilterChain.forward, {
+  table: "filter",
+  from: ["FORWARD"],
+  matches: [comment("kubernetes forwarding rules")],
+});

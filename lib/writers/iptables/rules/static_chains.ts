@@ -3,11 +3,14 @@ import type { XtMatch, XtRule, XtTable } from "../../../kernel/xtables/rules.ts"
 import { canaryChain, FilterChain, NatChain } from "../../kube_chains/names.ts";
 import {
   comment,
+  forwardJumps,
   forwardRules,
   type Jump,
   jumpsTo,
   markRules,
   masqueradeRules,
+  postroutingJumps,
+  servicesJumps,
   type StaticChain,
 } from "../../kube_chains/rules.ts";
 import { invalidCounter } from "../names.ts";
@@ -116,26 +119,14 @@ export const jumps: readonly Jump[] = [
     from: ["FORWARD", "OUTPUT"],
     matches: [isNew, comment("kubernetes service portals")],
   }),
-  ...jumpsTo(FilterChain.forward, {
-    table: "filter",
-    from: ["FORWARD"],
-    matches: [comment("kubernetes forwarding rules")],
-  }),
+  ...forwardJumps,
   ...jumpsTo(FilterChain.proxyFirewall, {
     table: "filter",
     from: ["INPUT", "OUTPUT", "FORWARD"],
     matches: [isNew, comment("kubernetes load balancer firewall")],
   }),
-  ...jumpsTo(NatChain.services, {
-    table: "nat",
-    from: ["OUTPUT", "PREROUTING"],
-    matches: [comment("kubernetes service portals")],
-  }),
-  ...jumpsTo(NatChain.postrouting, {
-    table: "nat",
-    from: ["POSTROUTING"],
-    matches: [comment("kubernetes postrouting rules")],
-  }),
+  ...servicesJumps,
+  ...postroutingJumps,
   // kubelet has the same.
   ...jumpsTo(FilterChain.firewall, { table: "filter", from: ["INPUT", "OUTPUT"], matches: [] }),
 ];

@@ -3,12 +3,15 @@ import type { XtMatch, XtRule, XtTable, XtTarget } from "../../../kernel/xtables
 import { FilterChain, IpvsChain, NatChain } from "../../kube_chains/names.ts";
 import {
   comment,
+  forwardJumps,
   forwardRules,
   type Jump,
   jumpsTo,
   localTraffic,
   markRules,
   masqueradeRules,
+  postroutingJumps,
+  servicesJumps,
   type StaticChain,
   toMasquerade,
 } from "../../kube_chains/rules.ts";
@@ -53,21 +56,9 @@ export function skeleton(inputs: ChainInputs): readonly StaticChain[] {
 
 /** Chains that lead to ours, in the order in which they are put on top of their chains. */
 export const jumps: readonly Jump[] = [
-  ...jumpsTo(NatChain.services, {
-    table: "nat",
-    from: ["OUTPUT", "PREROUTING"],
-    matches: [comment("kubernetes service portals")],
-  }),
-  ...jumpsTo(NatChain.postrouting, {
-    table: "nat",
-    from: ["POSTROUTING"],
-    matches: [comment("kubernetes postrouting rules")],
-  }),
-  ...jumpsTo(FilterChain.forward, {
-    table: "filter",
-    from: ["FORWARD"],
-    matches: [comment("kubernetes forwarding rules")],
-  }),
+  ...servicesJumps,
+  ...postroutingJumps,
+  ...forwardJumps,
   ...jumpsTo(IpvsChain.nodePort, {
     table: "filter",
     from: ["INPUT"],
