@@ -96,7 +96,7 @@ export class ManifestFiles {
 
   async #lookAt(paths: readonly string[]): Promise<FileChanges> {
     const written: string[] = [];
-    const gone: string[] = [];
+    const missing: string[] = [];
     let since = this.#clock.monotonic();
     for (const path of paths) {
       const known = this.#stamps.get(path);
@@ -104,12 +104,23 @@ export class ManifestFiles {
       if (now !== undefined) {
         this.#stamps.set(path, now);
         if (now !== known || now === unsettled) written.push(path);
-      } else if (this.#stamps.delete(path)) gone.push(path);
+      } else if (this.#stamps.has(path)) missing.push(path);
       if (this.#clock.monotonic() - since < maxBlockMs) continue;
       await this.#clock.sleep(0);
       since = this.#clock.monotonic();
     }
+    if (missing.length > 0) await this.#assertDirectory(written);
+    // One that came back with its directory meanwhile is not gone.
+    const gone = missing.filter((path) => this.#stampOf(path) === undefined);
+    for (const path of gone) this.#stamps.delete(path);
     return { written, gone };
+  }
+
+  /** Of a directory that is away no file is gone: throws, and what was just found is found again later. */
+  async #assertDirectory(written: readonly string[]): Promise<void> {
+    if (fileState(this.directory, this.#clock).kind === "directory") return;
+    for (const path of written) this.#stamps.set(path, unsettled);
+    await listFiles(this.directory);
   }
 
   /** Undefined for what is no file of the directory; a file that was named is missed. */

@@ -57,6 +57,28 @@ Deno.test("ManifestFiles.look() gives a file once, and again after it was writte
     }
   }));
 
+Deno.test("ManifestFiles.look() takes no file for gone while its directory is away, however it is told", () =>
+  inFolder(async (folder) => {
+    const [here, away] = [`${folder}/here`, `${folder}/away`];
+    // On the real clock the directory is too young for its stamp to count, as after every change.
+    for (const now of [clock(), new FakeClock(Date.now())]) {
+      Deno.mkdirSync(here);
+      const files = new ManifestFiles(here, { isDirectory: true, clock: now });
+      write(`${here}/a.yaml`);
+      await files.look(anything);
+      Deno.renameSync(here, away);
+      for (const change of [some(`${here}/a.yaml`), time, anything]) {
+        await assert.rejects(files.look(change), /here/, change.kind);
+        assert.equal(files.count, 1);
+      }
+      Deno.renameSync(away, here);
+      assert.deepEqual((await files.look(anything)).gone, []);
+      Deno.removeSync(`${here}/a.yaml`);
+      assert.deepEqual((await files.look(some(`${here}/a.yaml`))).gone, [`${here}/a.yaml`]);
+      Deno.removeSync(here);
+    }
+  }));
+
 Deno.test("ManifestFiles.look() notices what came, went and was replaced, however it is told", () =>
   inDirectory(async (at, files) => {
     write(at("a.yaml"));
