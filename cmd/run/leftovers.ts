@@ -36,7 +36,7 @@ export interface LeftoverWatchOptions {
   /** By the name of the mode. */
   readonly modes: ReadonlyMap<string, () => Promise<ModeLeftovers>>;
   /** The mode that runs, whose own rules are none. */
-  readonly runtime: Pick<ModeRuntime, "owns" | "servesBeside">;
+  readonly runtime: Pick<ModeRuntime, "owns" | "servesBeside" | "differsBeside">;
   /** Its name. */
   readonly runningMode: string;
   readonly kernel: Kernel;
@@ -225,12 +225,8 @@ export class LeftoverWatch {
     if (fresh.length === 0) return;
     for (const text of fresh) this.#said.add(text);
     const news = this.#all.filter((each) => fresh.includes(describe(each)));
-    const isSafe = news.every((each) => runtime.servesBeside?.(each) ?? true);
     const note = `Another proxy mode left rules in this kernel: ${fresh.join("; ")}. ` +
-      (isSafe
-        ? "Services are served as they should be all the same. "
-        : "Packets meet them beside this proxy's rules: connections may go to endpoints that are gone. ") +
-      `To remove them: ${this.#remedy(news)}`;
+      `${meaningOf(news, runtime)} To remove them: ${this.#remedy(news)}`;
     logger.warning(note);
     const about = { kind: "Node", namespace: "", name: nodeName } as const;
     events.emit({
@@ -260,6 +256,21 @@ export class LeftoverWatch {
     }
     return [...counts.values()].map(({ value, ...labels }) => ({ value, labels }));
   }
+}
+
+/** What they mean for those who use Services now. */
+function meaningOf(
+  found: readonly Leftover[],
+  runtime: LeftoverWatchOptions["runtime"],
+): string {
+  const unsafe = found.filter((each) => !(runtime.servesBeside?.(each) ?? true));
+  if (unsafe.length === 0) return "Services are served as they should be all the same.";
+  const differences = unsafe.map((each) => runtime.differsBeside?.(each) ?? []);
+  const isKnown = differences.every(({ length }) => length > 0);
+  const told = isKnown
+    ? `until they are removed, ${[...new Set(differences.flat())].join("; ")}`
+    : "connections may go to endpoints that are gone";
+  return `Packets meet them beside this proxy's rules: ${told}.`;
 }
 
 /** `iptables mode (nft, IPv4): chain ip nat KUBE-SERVICES`. */

@@ -203,4 +203,9 @@ export interface ModeRuntime {
    * where it is absent.
    */
   servesBeside?(found: Leftover): boolean;
+  /**
+   * Where they are not: all that differs until these are removed, as clauses of a sentence. Empty or absent:
+   * that is not known, and anything may.
+   */
+  differsBeside?(found: Leftover): readonly string[];
 }

@@ -31,8 +31,7 @@ const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
   "6.1": [
     "tests/kernel/xtables/nft_test.ts",
     "tests/kernel/xtables/legacy_test.ts",
-    // Its fates are right; taking its sets away at the end is not done yet.
-    ...isFull ? ["tests/vm/fates/ipvs_legacy.ts"] : [],
+    "tests/vm/fates/ipvs_legacy.ts",
   ],
 };
 
@@ -46,6 +45,8 @@ const allProofs: readonly string[] = [
   "tests/vm/proofs/faults.ts",
   "tests/vm/proofs/recorded.ts",
   "tests/vm/proofs/upstream_fates.ts",
+  "tests/vm/proofs/doctor_clean.ts",
+  "tests/vm/proofs/doctor_sick.ts",
 ];
 /** Those that are run without being asked for, but for the long forms of all on all kernels. */
 const shortProofs: readonly string[] = ["tests/vm/proofs/faults.ts"];

@@ -22,6 +22,7 @@ import type {
   IpvsServer,
   IpvsTimeouts,
 } from "./ipvs.ts";
+import { readListings } from "./listings.ts";
 import {
   changeRequest,
   readDestination,
@@ -69,29 +70,18 @@ export class NetlinkIpvs implements Ipvs {
     familyOf(socket, what);
   }
 
-  /**
-   * Two readings: servers by netlink, and all with their destinations by `/proc`. Both come in pieces
-   * between which others may write, and neither says when that happened: a server that only one of them
-   * has is asked for by itself.
-   */
+  /** Servers by netlink, which has all that is set of them, and by `/proc` with their destinations. */
   read(): readonly IpvsEntry[] {
     if (this.version() === undefined) return [];
-    const servers = new Map(listServers().map((server) => [frontendText(server), server]));
-    const text = this.#table();
-    // Without a file the module was unloaded meanwhile, and all servers with it.
-    const rows = text === undefined ? [] : readTable(text);
-    const table = new Map(rows.map((each) => [frontendText(each.frontend), each]));
-    const entries: IpvsEntry[] = [];
-    for (const [name, server] of servers) {
-      const destinations = table.get(name)?.destinations;
-      const entry = destinations ? { server, destinations } : this.find(server);
-      if (entry) entries.push(entry);
-    }
-    for (const [name, { frontend }] of table) {
-      const entry = servers.has(name) ? undefined : this.find(frontend);
-      if (entry) entries.push(entry);
-    }
-    return entries;
+    return readListings({
+      servers: listServers,
+      table: () => {
+        const text = this.#table();
+        // Without a file the module was unloaded meanwhile, and all servers with it.
+        return text === undefined ? [] : readTable(text);
+      },
+      find: (frontend) => this.find(frontend),
+    });
   }
 
   find(frontend: IpvsFrontend): IpvsEntry | undefined {

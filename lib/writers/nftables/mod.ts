@@ -22,6 +22,13 @@ const pace: Pace = {
   maintainMs: 2_000,
 };
 
+/** The addresses of Services stay on the link of that mode, and its virtual servers behind them. */
+const besideIpvs = [
+  "ports of external and load balancer addresses that no Service has reach this node's own programs",
+  "what this node itself sends to a Service whose internalTrafficPolicy is Local goes to other nodes " +
+  "where it has no endpoint here",
+];
+
 /** The mode with its settings, as the registry returns it. */
 export function createRuntime({ masqueradeBit }: NftablesSettings): ModeRuntime {
   const ownCommits = new OwnCommits();
@@ -51,5 +58,6 @@ export function createRuntime({ masqueradeBit }: NftablesSettings): ModeRuntime 
     owns: ({ mode }) => mode === "nftables",
     // What the node itself sends to an address on the link of that mode is taken by its virtual server.
     servesBeside: ({ mode }) => mode !== "ipvs",
+    differsBeside: ({ mode }) => mode === "ipvs" ? besideIpvs : [],
   };
 }

@@ -39,6 +39,7 @@ class Rig {
       runtime: {
         owns: ({ backend, mode }) => mode === "ours" && backend === "nft",
         servesBeside: ({ backend }) => backend === "nft",
+        differsBeside: ({ mode }) => mode === "odd" ? ["one thing differs", "and another"] : [],
       },
       runningMode: "ours",
       kernel: this.kernel,
@@ -141,6 +142,26 @@ Deno.test("look() says beside which rules Services may fail, and to stop first w
     other.lines[0],
     /endpoints that are gone\. To remove them: kube-proxy cleanup --mode old$/,
   );
+});
+
+Deno.test("look() names all that differs beside rules of which that is known", async () => {
+  const rig = new Rig("odd");
+  rig.found.set(
+    "odd",
+    (["IPv4", "IPv6"] as const).map((family) => (
+      { mode: "odd", backend: "odd", family, objects: ["link"] }
+    )),
+  );
+  await rig.watch.look(signal);
+  assert.match(
+    rig.lines[0],
+    /Packets meet them beside this proxy's rules: until they are removed, one thing differs; and another\. To remove/,
+  );
+  const mixed = new Rig("odd", "old");
+  mixed.leaveIn("odd", "odd", "IPv4");
+  mixed.leaveIn("legacy", "old", "IPv4");
+  await mixed.watch.look(signal);
+  assert.match(mixed.lines[0], /rules: connections may go to endpoints that are gone\. To remove/);
 });
 
 Deno.test("look() takes the running mode's own rules for no leftovers", async () => {

@@ -27,8 +27,16 @@ export interface Pair {
   readonly most: number;
   /** Packets meet both rules: it differs much, and the program says so. */
   readonly isUnsafe?: boolean;
+  /** All that differs until the cleanup, each of which the program names when it starts. */
+  readonly differences?: readonly Difference[];
   /** Is told of each family which fates differed until the cleanup. */
   readonly onDifferent?: (names: readonly string[]) => void;
+}
+
+/** Fates that differ, by their names, and what the program says of them. */
+export interface Difference {
+  readonly fates: RegExp;
+  readonly said: RegExp;
 }
 
 /** Starts the new mode over what is there, cleans up, and holds both to what the pair says. */
@@ -37,7 +45,7 @@ export async function takeOver(
   pair: Pair,
   test: Deno.TestContext,
 ): Promise<void> {
-  const { isUnsafe = false, most, now, old } = pair;
+  const { differences, isUnsafe = false, most, now, old } = pair;
   let started: Awaited<ReturnType<typeof startOver>> | undefined;
   await test.step("no connection to a Service that is as it was fails while it starts", () =>
     underLoad(cluster, load, async () => {
@@ -54,7 +62,10 @@ export async function takeOver(
       const wrong = await wrongFates(cluster, now, family);
       pair.onDifferent?.(wrong.map(({ name }) => name));
       assert.ok(wrong.length <= most, describeWrong(wrong));
+      const unnamed = wrong.filter(({ name }) => !isNamed(name, differences));
+      assert.equal(describeWrong(unnamed), "");
     }
+    for (const { said } of differences ?? []) assert.match(proxy.log(), said);
     assert.match(
       proxy.log(),
       isUnsafe ? /Packets meet them beside this/ : /served as they should be/,
@@ -82,6 +93,10 @@ export async function takeOver(
   });
   await proxy[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
+}
+
+function isNamed(fate: string, differences: readonly Difference[] | undefined): boolean {
+  return differences === undefined || differences.some(({ fates }) => fates.test(fate));
 }
 
 const load = {

@@ -36,10 +36,11 @@ export const showings = {
     place: "VM",
     results: {
       pass: words("IPV03 IPV05 IPV08 IPV09 IPV10 NP01"),
-      warn: words("NET01 IPV02 IPV11"),
+      warn: words("NET01 IPV01 IPV02 IPV04 IPV11"),
       fail: words("IPV06 NP03 NP04 CO01"),
     },
   },
+  cleanNode: { place: "VM", results: { pass: words("IPV01 IPV04 IPV06 NP03 NP04 CO01 DRY01") } },
   cluster: {
     place: "apiserver",
     results: {

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { iptablesModes, ipvsModes, nameOfMode, nftablesMode } from "../../scenarios/setups.ts";
+import { Seen } from "../../lib/doctor/showings.ts";
 import { examineNode, idsOf } from "../inside/examination.ts";
 import { ProofNode, upstreams } from "../inside/proof.ts";
 import { tellOutside } from "../outside.ts";
@@ -15,6 +16,8 @@ for (const mode of isFull ? [nftablesMode, ...iptablesModes, ...ipvsModes] : [ip
     await using node = await ProofNode.create();
     await using _proxy = await node.start(upstreams(), mode);
     const told = await examineNode(node, mode.kind);
+    const seen = new Seen("cleanNode");
+    seen.add(told.checks.values());
     tellOutside("measured", {
       title: `doctor on upstream's ${nameOfMode(mode)} mode`,
       warn: idsOf(told, "warn"),
@@ -26,6 +29,7 @@ for (const mode of isFull ? [nftablesMode, ...iptablesModes, ...ipvsModes] : [ip
     assert.equal(told.from, mode.kind);
     assert.deepEqual(told.verdict, { canMove: true, changes: 0, because: [] });
     assert.equal(told.code, 0);
+    if (mode.kind === "ipvs") seen.assertAll();
     // What serves now is what will serve: nothing stops answering.
     const rehearsal = told.checks.get("DRY01");
     assert.match(rehearsal?.evidence.join("\n") ?? "", /: all as they should/);

@@ -34,9 +34,28 @@ interface TriedPair extends Pair {
   readonly isLong?: boolean;
 }
 
+/** Addresses of Services are on the link still, and virtual servers behind them. */
+const besideIpvs = [
+  {
+    fates: / -> \S+ (external|load-balancer)-ip:9999 /,
+    said: /ports of external and load balancer addresses that no Service has/,
+  },
+  {
+    fates: /^IPv. node -> internal-local-\S+ cluster-ip:/,
+    said: /what this node itself sends to a Service whose internalTrafficPolicy is Local/,
+  },
+];
+const outOfIpvs = {
+  old: left(ipvs),
+  now: nftablesMode,
+  most: 5,
+  isUnsafe: true,
+  differences: besideIpvs,
+} as const;
+
 const pairs: readonly TriedPair[] = [
-  { by: "upstream", old: left(ipvs), now: nftablesMode, most: 5, isUnsafe: true },
-  { by: "us", old: left(ipvs), now: nftablesMode, most: 5, isUnsafe: true, isLong: true },
+  { ...outOfIpvs, by: "upstream" },
+  { ...outOfIpvs, by: "us", isLong: true },
   { by: "us", old: left(ipvs), now: iptables, most: 5, isUnsafe: true, isLong: true },
   { by: "us", old: left(ipvs), now: iptablesLegacy, most: 5, isUnsafe: true, isLong: true },
   { by: "us", old: left(nftablesMode), now: ipvs, most: 0, isLong: true },
