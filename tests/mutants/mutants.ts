@@ -8,11 +8,11 @@ import { choose } from "./choose.ts";
 import { isEquivalent } from "./equivalent.ts";
 import { judge } from "./judge.ts";
 import { mutantsOf } from "./mutate.ts";
-import { Reach, type Ring } from "./reach.ts";
+import { Reach, type Ring, testOf } from "./reach.ts";
 import { describe, type Result } from "./result.ts";
 import { TreeCopy } from "./tree_copy.ts";
 import { limitOf, readUnitTimes, type UnitTimes } from "./unit_times.ts";
-import type { Wanted } from "./wanted.ts";
+import { isIn, type Wanted } from "./wanted.ts";
 
 /** What is tried, and where. */
 export interface MutantRun {
@@ -32,8 +32,9 @@ export async function runMutants(
   { root, wanted, tell, signal, patienceSeconds = 10 }: MutantRun,
 ): Promise<Result> {
   const sources = await projectSources(root);
-  const all = sources.filter(({ path }) => isWanted(path, wanted.rooms))
-    .flatMap(({ path, text }) => mutantsOf(path, text));
+  const all = sources.filter(({ path }) => isProduct(path))
+    .flatMap(({ path, text }) => mutantsOf(path, text))
+    .filter((mutant) => wanted.rooms.some((room) => isIn(room, mutant)));
   const chosen = choose(all, wanted);
   const tried = chosen.filter((mutant) => !isEquivalent(mutant));
   await using stack = new AsyncDisposableStack();
@@ -42,7 +43,8 @@ export async function runMutants(
   tell(
     `seed ${wanted.seed}: ${tried.length} of ${all.length} mutants; first the tests without any`,
   );
-  const times = await timesOf(copies[0], signal);
+  const tests = sources.map(({ path }) => path).filter(isUnitTest);
+  const times = await timesOf(copies[0], { tests, signal });
   const texts = new Map(sources.map(({ path, text }) => [path, text]));
   let done = 0;
   const fates = await judge(tried, {
@@ -66,13 +68,9 @@ export async function runMutants(
   };
 }
 
-function isWanted(path: string, rooms: readonly string[]): boolean {
-  // A fake is good enough when the tests that need it pass.
-  if (/\/fake(_\w+)?\.ts$/.test(path)) return false;
-  return rooms.some((room) => room.endsWith("/") ? path.startsWith(room) : path === room);
-}
-
-const unit = /^tests\/(lib|cmd)\//;
+// A fake is good enough when the tests that need it pass.
+const isProduct = (path: string) => /^(lib|cmd)\//.test(path) && !/\/fake(_\w+)?\.ts$/.test(path);
+const isUnitTest = (path: string) => /^tests\/(lib|cmd)\/.*_test\.ts$/.test(path);
 const privileged = /^tests\/(kernel|controlplane)\//;
 
 /** Unit tests ring by ring; far ones, and the tests that need root, one by one, only where wanted. */
@@ -83,11 +81,11 @@ function ringsOf(
   const reach = new Reach(sources.map(readSource), (test) => times.get(test) ?? 1);
   return (path) => {
     const rings = reach.ringsOf(path);
-    const units = rings.map((ring) => ring.filter((test) => unit.test(test)));
-    if (tests === "near") return nearOf(path, units);
-    if (tests === "unit") return units.filter((ring) => ring.length > 0);
-    const more = rings.flat().filter((test) => privileged.test(test)).map((test) => [test]);
-    return [...units, ...more].filter((ring) => ring.length > 0);
+    const units = rings.map((ring) => ring.filter(isUnitTest));
+    const far = tests === "near" ? nearOf(path, units) : units;
+    const more = tests === "all" ? rings.flat().filter((test) => privileged.test(test)) : [];
+    return [...ownFirst(path, far), ...more.map((test) => [test])]
+      .filter((ring) => ring.length > 0);
   };
 }
 
@@ -97,17 +95,25 @@ function ringsOf(
  */
 function nearOf(path: string, [direct = [], next = [], far = []]: readonly Ring[]): Ring[] {
   const room = `tests/${path.split("/").slice(0, 2).join("/")}/`;
-  return [direct, next, far.filter((test) => test.startsWith(room))]
-    .filter((ring) => ring.length > 0);
+  return [direct, next, far.filter((test) => test.startsWith(room))];
 }
 
-async function timesOf(copy: TreeCopy, signal: AbortSignal): Promise<UnitTimes> {
+/** Most faults are noticed by the file's own test, which is started sooner than many. */
+function ownFirst(path: string, [direct = [], ...others]: readonly Ring[]): Ring[] {
+  const own = direct.slice(0, direct[0] === testOf(path) ? 1 : 0);
+  return [own, direct.slice(own.length), ...others];
+}
+
+async function timesOf(
+  copy: TreeCopy,
+  { tests, signal }: { readonly tests: readonly string[]; readonly signal: AbortSignal },
+): Promise<UnitTimes> {
   const report = `${copy.root}/unit.xml`;
   const verdict = await copy.test({
-    tests: ["tests/lib", "tests/cmd"],
+    tests,
     limitSeconds: 600,
     signal,
-    arguments: ["--parallel", `--junit-path=${report}`],
+    arguments: [`--junit-path=${report}`],
   });
   if (verdict.kind !== "passed") {
     const why = verdict.kind === "late"

@@ -34,9 +34,14 @@ export class Reach {
       rings[Math.min(distance, 2)].push(...next.filter((each) => each.endsWith("_test.ts")));
       layer = next;
     }
-    const own = `tests/${path.replace(/\.ts$/, "_test.ts")}`;
+    const own = testOf(path);
     const rank = (test: string) => test === own ? -1 : this.#cost(test);
     return rings.filter((ring) => ring.length > 0)
       .map((ring) => ring.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)));
   }
+}
+
+/** Where a file's own test is, if it has one. */
+export function testOf(path: string): string {
+  return `tests/${path.replace(/\.ts$/, "_test.ts")}`;
 }

@@ -3,7 +3,7 @@ import { choose } from "./choose.ts";
 import type { Mutant } from "./mutate.ts";
 import { percentKilled, reportOf, type Result } from "./result.ts";
 import { limitOf, readUnitTimes } from "./unit_times.ts";
-import { readWanted } from "./wanted.ts";
+import { isIn, readWanted } from "./wanted.ts";
 
 const mutant = (line: number): Mutant => ({
   path: "lib/a.ts",
@@ -23,6 +23,16 @@ Deno.test("choose() gives the same for the same seed, none twice, in their order
   assert.equal(new Set(lines(1)).size, 10);
   assert.deepEqual(lines(1), lines(1).toSorted((a, b) => a - b));
   assert.equal(lines(1, 80).length, 50);
+});
+
+Deno.test("choose() gives what it gave before where other code comes and goes", () => {
+  const different = many.map((each) => ({ ...each, code: `a(${each.line});` }));
+  const lines = (mutants: readonly Mutant[]) =>
+    choose(mutants, { seed: 1, count: 10 }).map(({ line }) => line);
+  const before = lines(different);
+  const without = different.filter(({ line }) => line !== before[4]);
+  assert.deepEqual(lines(without).filter((line) => before.includes(line)), before.toSpliced(4, 1));
+  assert.deepEqual(lines(different.filter(({ line }) => before.includes(line))), before);
 });
 
 const result: Result = {
@@ -62,6 +72,7 @@ const lines: readonly (readonly [string, readonly string[]])[] = [
   ["kube", ["lib/kube/"]],
   ["lib/kube cmd/namespaces/", ["lib/kube/", "cmd/namespaces/"]],
   ["config/quantity.ts", ["lib/config/quantity.ts"]],
+  ["config/quantity.ts:33", ["lib/config/quantity.ts:33"]],
 ];
 
 for (const [words, rooms] of lines) {
@@ -79,4 +90,13 @@ Deno.test("readWanted() takes figures, and refuses what is none", () => {
   assert.equal(readWanted([]).count, 100);
   assert.throws(() => readWanted(["--count", "many"]), /--count takes a number, not "many"/);
   assert.throws(() => readWanted(["--speed", "1"]), /--speed/);
+});
+
+Deno.test("isIn() knows folders, files and lines", () => {
+  const rooms = ["lib/", "lib/a.ts", "lib/a.ts:1", "lib/a.ts:12", "lib/b.ts", "cmd/"];
+  assert.deepEqual(rooms.filter((room) => isIn(room, mutant(12))), [
+    "lib/",
+    "lib/a.ts",
+    "lib/a.ts:12",
+  ]);
 });

@@ -1,9 +1,10 @@
 /** What `scripts/mutants` was asked for. */
 import { parseArgs } from "node:util";
+import type { Mutant } from "./mutate.ts";
 
 /** Which mutants, and how good the tests must be. */
 export interface Wanted {
-  /** Folders, with their slash, or files. */
+  /** Folders, with their slash, files, or lines of files. */
   readonly rooms: readonly string[];
   readonly seed: number;
   readonly count: number;
@@ -43,8 +44,14 @@ export function readWanted(args: readonly string[]): Wanted {
   };
 }
 
-/** `kube`, `lib/kube` and `lib/kube/client.ts` are all understood. */
+/** Whether the mutant is in that folder, file or line. */
+export function isIn(room: string, { path, line }: Mutant): boolean {
+  if (room.endsWith("/")) return path.startsWith(room);
+  return room === path || room === `${path}:${line}`;
+}
+
+/** `kube`, `lib/kube`, `lib/kube/client.ts` and `lib/kube/client.ts:20` are all understood. */
 function roomPath(name: string): string {
   const path = /^(lib|cmd)(\/|$)/.test(name) ? name : `lib/${name}`;
-  return path.endsWith(".ts") || path.endsWith("/") ? path : `${path}/`;
+  return /\.ts(:\d+)?$|\/$/.test(path) ? path : `${path}/`;
 }
