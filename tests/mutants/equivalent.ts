@@ -144,16 +144,15 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     path: "lib/writers/ipvs/writer.ts",
-    code: "const hasMembers = (role: SetRole) => (sets.get(role)?.size ?? 0) > 0;",
-    change: "`(sets.get(role)?.size ?? 0) > 0` -> `(sets.get(role)?.size ?? 0 >= 0)`",
-    reason:
-      "every set is there before rules are written, and before that only names of chains are asked",
-  },
-  {
-    path: "lib/writers/ipvs/writer.ts",
     code: "if (services.size % servicesPerTurn === 0) await turnOfTheEventLoop();",
     change: "`services.size % servicesPerTurn === 0` -> `!(services.size % servicesPerTurn === 0)`",
     reason: "others get their turn more often, and the result is the same",
+  },
+  {
+    path: "lib/kernel/nf_tables/answer_digest.ts",
+    code: "second ^= second >>> 15;",
+    change: "`15` -> `16`",
+    reason: "the numbers are compared with each other alone, and mix as well",
   },
 ];
 

@@ -4,10 +4,11 @@
  * dropped. No packet leaves this process.
  */
 import type { Clock } from "../../base/clock.ts";
-import { formatIp, parseIp } from "../../base/ip.ts";
+import { familyOfCanonicalIp, formatIp, parseIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { Protocol } from "../../base/protocol.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
+import { changeAddress } from "../../kernel/links/change_address.ts";
 import type { AddressChange, Links } from "../../kernel/links/links.ts";
 import { addDefaultRoute, setLinkUp } from "../../kernel/links/set_up.ts";
 import { buildPacket } from "../../kernel/packets/build_packet.ts";
@@ -144,11 +145,9 @@ export class ScratchNetwork implements PacketNetwork {
     this.#tun[Symbol.dispose]();
   }
 
-  async #changeAddress(kind: AddressChange["kind"], ip: string): Promise<void> {
-    const prefixLength = bytesOf(ip).length * 8;
-    const change = { kind, linkIndex: this.#index, ip, prefixLength };
-    const [failure] = await this.#links.changeAddresses([change]);
-    if (failure) throw failure.error;
+  #changeAddress(kind: AddressChange["kind"], ip: string): Promise<void> {
+    const family = familyOfCanonicalIp(ip);
+    return changeAddress(this.#links, { kind, ip, family, linkIndex: this.#index });
   }
 
   #outcome(sent: Sent): Outcome {

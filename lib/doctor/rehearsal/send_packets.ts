@@ -30,6 +30,7 @@ export async function sendPackets(
   snapshots: readonly Snapshot[],
   { clock, most, open }: SendOptions,
 ): Promise<PacketReport> {
+  if (snapshots.length === 0) return { kind: "none", because: "no family's rules were loaded" };
   const ends = new Map<IpFamily, Ends>();
   for (const snapshot of snapshots) {
     const free = freeEnds(snapshot);

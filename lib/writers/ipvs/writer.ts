@@ -278,7 +278,7 @@ export class IpvsWriter implements RuleWriter {
 
   /** Rules that name a set without members are left out, as long as it has none. */
   #skeleton(wanted: Wanted, { sets }: Held) {
-    const hasMembers = (role: SetRole) => (sets.get(role)?.size ?? 0) > 0;
+    const hasMembers = (role: SetRole) => Boolean(sets.get(role)?.size);
     return skeleton({ context: wanted.context, hasMembers });
   }
 

@@ -183,3 +183,14 @@ Deno.test("an address without a port gets the usual one, and what is no address 
   assert.match(problem, /healthzBindAddress: .*"here"/);
   assert.doesNotMatch(problem, /here:10256/);
 });
+
+Deno.test("documents of modes and instances alone are a configuration of v1alpha2, where they may be", () => {
+  const files = {
+    "mode.yaml": nftables("masqueradeBit: 3\n"),
+    "instance.yaml": instance("hostnameOverride: node-a\n"),
+  };
+  assert.equal(loadFiles(files).loaded, undefined);
+  const { loaded, problems } = loadFiles(files, { partial: true });
+  assert.deepEqual(problems, []);
+  assert.equal(loaded?.version, "v1alpha2");
+});

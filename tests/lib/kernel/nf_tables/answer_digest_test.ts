@@ -69,6 +69,16 @@ Deno.test("AnswerDigest moves with the number and the order of answers", () => {
   assert.equal(new Set(numbers).size, numbers.length);
 });
 
+Deno.test("AnswerDigest moves in each of its halves", () => {
+  const numbers = Array.from(
+    { length: 200 },
+    (_, byte) => digestOf(options, payloadOf([[1, text("nat")], [3, [0, 0, 0, byte]]])),
+  );
+  const high = new Set(numbers.map((number) => Math.floor(number / 2 ** 21)));
+  const low = new Set(numbers.map((number) => number % 2 ** 21));
+  assert.deepEqual([high.size, low.size], [200, 200]);
+});
+
 Deno.test("AnswerDigest leaves out answers of other tables", () => {
   const only = { attribute: 1, texts: ["nat", "filter"] };
   const others = ["raw", "nat2", "na"].map((name) => payloadOf([[1, text(name)], [3, [5]]]));
