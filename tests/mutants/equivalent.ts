@@ -154,6 +154,24 @@ export const equivalents: readonly Equivalent[] = [
     change: "`15` -> `16`",
     reason: "the numbers are compared with each other alone, and mix as well",
   },
+  {
+    path: "lib/kernel/netlink/socket.ts",
+    code: "const value = new Int32Array(1);",
+    change: "`1` -> `2`",
+    reason: "the kernel is told how long a number is, and only the first one is read",
+  },
+  {
+    path: "lib/kernel/nf_tables/direct_transport.ts",
+    code: "} else if (message.type >= FIRST_ECHO) {",
+    change: "`message.type >= FIRST_ECHO` -> `(message.type > FIRST_ECHO)`",
+    reason: "the types of nf_tables begin at 0xa00",
+  },
+  {
+    path: "lib/kernel/netns.ts",
+    code: "const fd = libc.open(cString(path), O_RDONLY_CLOEXEC, 0);",
+    change: "`0` -> `1`",
+    reason: "the kernel reads the rights of a file only where it makes one",
+  },
 ];
 
 /** Whether the mutant is in the list. */

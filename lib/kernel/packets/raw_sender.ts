@@ -24,7 +24,7 @@ export class RawSender implements Disposable {
   send(packet: Uint8Array<ArrayBuffer>, to: Uint8Array): boolean {
     const address = socketAddress(to);
     const size = BigInt(packet.length);
-    if (Number(libc.sendto(this.#fd, packet, size, 0, address, address.length)) >= 0) return true;
+    if (Number(libc.sendto(this.#fd, packet, size, 0, address, address.length)) !== -1) return true;
     const errno = lastErrno();
     if (errno === Errno.EPERM) return false;
     throw failure("send a packet", errno);

@@ -24,3 +24,21 @@ Deno.test("LinuxKernel.untilLost() resolves with the signal", async () => {
   await using kernel = new LinuxKernel({ open: unopened().open });
   await kernel.untilLost(AbortSignal.abort());
 });
+
+Deno.test("LinuxKernel.xtables() runs the tools of the search path for the older tables alone", async () => {
+  const { open } = unopened();
+  const searchPath = await Deno.makeTempDir();
+  try {
+    const tool = `${searchPath}/iptables-legacy-restore`;
+    await Deno.writeTextFile(tool, '#!/bin/sh\nPATH=/usr/bin:/bin cat >"$0.input"\n');
+    await Deno.chmod(tool, 0o755);
+    await using kernel = new LinuxKernel({ open, searchPath });
+    const legacy = await kernel.xtables("legacy");
+    const chain = { table: "nat", chain: "KUBE-SERVICES" } as const;
+    await legacy.commit("IPv4", [{ kind: "add-chain", ...chain }]);
+    assert.match(await Deno.readTextFile(`${tool}.input`), /^\*nat\n:KUBE-SERVICES - /);
+    await assert.rejects(kernel.xtables("nft"), /refused/);
+  } finally {
+    await Deno.remove(searchPath, { recursive: true });
+  }
+});
