@@ -172,6 +172,19 @@ export const equivalents: readonly Equivalent[] = [
     change: "`0` -> `1`",
     reason: "the kernel reads the rights of a file only where it makes one",
   },
+  {
+    path: "lib/base/fields.ts",
+    code: "refusesNull: options.refusesNull ?? false,",
+    change: "`options.refusesNull ?? false` -> `(options.refusesNull)`",
+    reason: "it is only asked as a condition",
+  },
+  {
+    path: "lib/config/assemble.ts",
+    code: 'const mode = textOf(overrides.get("mode")) ?? textOf(given.get("mode")) ?? "";',
+    change:
+      '`textOf(overrides.get("mode")) ?? textOf(given.get("mode")) ?? ""` -> `(textOf(overrides.get("mode")) ?? textOf(given.get("mode")))`',
+    reason: "it is only compared with the names of two modes",
+  },
 ];
 
 /** Whether the mutant is in the list. */

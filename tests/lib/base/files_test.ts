@@ -110,3 +110,17 @@ Deno.test("writeFileAtomically() replaces the file, keeps its mode and leaves li
     assert.equal(await Deno.readTextFile(`${folder}/b`), "first");
     assert.equal([...Deno.readDirSync(folder)].length, 3);
   }));
+
+Deno.test("writeFileAtomically() moves a new file into its place whole", () =>
+  inFolder(async (folder) => {
+    const watcher = Deno.watchFs(folder);
+    const late = setTimeout(() => watcher.close(), 5_000);
+    await writeFileAtomically(`${folder}/new`, "content");
+    const kinds: string[] = [];
+    for await (const { kind, paths } of watcher) {
+      if (paths.some((path) => path.endsWith("/new"))) kinds.push(kind);
+      if (kinds.length > 0) break;
+    }
+    clearTimeout(late);
+    assert.deepEqual(kinds, ["rename"]);
+  }));

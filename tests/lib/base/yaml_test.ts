@@ -136,6 +136,16 @@ Deno.test("limits are the caller's", () => {
   assert.equal(problems[0].message, "this is nested more than 3 levels deep");
 });
 
+Deno.test("a text may have as many values and pieces as the limits say, and not one more", () => {
+  // Two mappings, two lists or their aliases, and four scalars; each piece is what the lexer gives.
+  const text = "a: [1, 2]\nb: {c: &x 3, d: *x}\n";
+  for (const [limit, most] of [["nodes", 8], ["tokens", 36]] as const) {
+    const problems = (count: number) =>
+      readYaml(text, { source: "a", limits: { [limit]: count } })[0].problems.length;
+    assert.deepEqual([problems(most), problems(most - 1)], [0, 1], limit);
+  }
+});
+
 Deno.test("decodeText() tells the character where a text is no UTF-8, whatever is before it", () => {
   for (let count = 0; count < 20; count++) {
     const bytes = Uint8Array.from([...new TextEncoder().encode("€".repeat(count)), 0xff, 0x20]);

@@ -39,6 +39,13 @@ const ranges: readonly (readonly [string, KnownBits, Uint8Array, Uint8Array, Ans
   ["some of it is inside", half, bytes(1, 0x21), bytes(2, 0), "maybe"],
   ["none of it is inside", half, bytes(1, 0x30), bytes(2, 0), "no"],
   ["all of it is before", half, bytes(0, 0), bytes(1, 0x1f), "no"],
+  [
+    "a range of one, with another known end",
+    { bytes: bytes(0, 1), known: bytes(0, 0xff) },
+    bytes(0, 2),
+    bytes(0, 2),
+    "no",
+  ],
   ["a range of one", half, bytes(1, 0x31), bytes(1, 0x31), "no"],
 ];
 for (const [name, value, first, last, answer] of ranges) {
