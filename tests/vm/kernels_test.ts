@@ -49,7 +49,10 @@ const allProofs: readonly string[] = [
   "tests/vm/proofs/doctor_sick.ts",
 ];
 /** Those that are run without being asked for, but for the long forms of all on all kernels. */
-const shortProofs: readonly string[] = ["tests/vm/proofs/faults.ts"];
+const shortProofs: readonly string[] = [
+  "tests/vm/proofs/faults.ts",
+  "tests/vm/proofs/doctor_clean.ts",
+];
 const proofs = isFull || word !== "" ? allProofs : shortProofs;
 const kernelOfProofs: KernelName = "6.1";
 

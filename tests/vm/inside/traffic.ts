@@ -118,7 +118,10 @@ export class Traffic {
   }
 
   /** Resolves when all connections that stay are open. */
-  static async start(cluster: Cluster): Promise<Traffic> {
+  static async start(
+    cluster: Cluster,
+    { newPerSecond = NEW_PER_SECOND }: { readonly newPerSecond?: number } = {},
+  ): Promise<Traffic> {
     const repeatedBefore = await repeatedSyns(cluster);
     const loads = await Promise.all(
       targets.map(({ from, address, port }) =>
@@ -127,7 +130,7 @@ export class Traffic {
           protocol: "TCP",
           address,
           port,
-          perSecond: NEW_PER_SECOND / targets.length,
+          perSecond: newPerSecond / targets.length,
           timeoutMs: ANSWER_TIMEOUT_MS,
         })
       ),
