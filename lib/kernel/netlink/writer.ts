@@ -15,6 +15,12 @@ export interface MessageHeader {
   readonly sequence: number;
 }
 
+/** How attributes are written. */
+export interface MessageWriterOptions {
+  /** Whether nested attributes are marked as such, as requests have it; many of the kernel's answers do not. */
+  readonly marksNested?: boolean;
+}
+
 /** Builds a list of messages: `begin`, attributes, `end`, and again. */
 export class MessageWriter {
   #bytes: Uint8Array<ArrayBuffer>;
@@ -22,8 +28,10 @@ export class MessageWriter {
   #at = 0;
   #messageStart = 0;
   readonly #encoder = new TextEncoder();
+  readonly #nested: number;
 
-  constructor(capacity = 4096) {
+  constructor(capacity = 4096, { marksNested = true }: MessageWriterOptions = {}) {
+    this.#nested = marksNested ? NESTED : 0;
     this.#bytes = new Uint8Array(capacity);
     this.#view = new DataView(this.#bytes.buffer);
   }
@@ -65,7 +73,7 @@ export class MessageWriter {
   beginNested(type: number): number {
     this.#reserve(4);
     const start = this.#at;
-    this.#view.setUint16(start + 2, type | NESTED, true);
+    this.#view.setUint16(start + 2, type | this.#nested, true);
     this.#at = start + 4;
     return start;
   }

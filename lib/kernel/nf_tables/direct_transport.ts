@@ -5,6 +5,7 @@ import { MessageType, type NetlinkAnswer, readAnswer, readMessages } from "../ne
 import { dump, transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import { AnswerDigest, type DigestOptions } from "./answer_digest.ts";
+import { CommitNotices } from "./commit_notices.ts";
 import { compareElementLists, type ListDifference } from "./compare_element_lists.ts";
 import { joinElementLists, pieces } from "./element_cursor.ts";
 import { GenerationReader } from "./generation.ts";
@@ -43,6 +44,8 @@ const COMMIT = "commit nf_tables changes";
 /** How the socket is opened. */
 export interface DirectTransportOptions {
   readonly receiveBufferBytes?: number;
+  /** Whether it shall be told of commits when somebody asks: that takes another socket. */
+  readonly hasNotices?: boolean;
 }
 
 /** Speaks to the kernel in the calling thread; every promise it returns is settled already. */
@@ -51,10 +54,13 @@ export class DirectTransport implements NfTransport {
   readonly #generation: GenerationReader;
   readonly #series = new SeriesNumbers();
   readonly largestBatch: number;
+  readonly notices?: CommitNotices;
   readonly #stopped = new StoppedSeries();
 
   /** Opens the socket in the network namespace of this thread. Throws `NetlinkError`. */
-  constructor({ receiveBufferBytes = RECEIVE_BUFFER_BYTES }: DirectTransportOptions = {}) {
+  constructor(options: DirectTransportOptions = {}) {
+    const { hasNotices = false, receiveBufferBytes = RECEIVE_BUFFER_BYTES } = options;
+    if (hasNotices) this.notices = new CommitNotices();
     this.#socket = new NetlinkSocket({ protocol: NetlinkProtocol.netfilter, receiveBufferBytes });
     this.largestBatch = this.#socket.largestDatagram();
     this.#generation = new GenerationReader(this.#socket);
@@ -188,6 +194,7 @@ export class DirectTransport implements NfTransport {
   }
 
   close(): void {
+    this.notices?.close();
     this.#socket.close();
   }
 

@@ -5,6 +5,7 @@
  */
 import type { NetlinkAnswer } from "../netlink/messages.ts";
 import type { DigestOptions } from "./answer_digest.ts";
+import type { CommitNotices } from "./commit_notices.ts";
 import type { ListDifference } from "./compare_element_lists.ts";
 
 /** A question to nf_tables; its `names` are string attributes, by number. */
@@ -102,6 +103,8 @@ export type LookUpResult = "same" | "different" | "missing";
 export interface NfTransport {
   /** How many bytes the socket takes at once: see `NetlinkSocket.largestDatagram`. */
   readonly largestBatch: number;
+  /** What commits of anybody touched; absent where nobody wants to know it. */
+  readonly notices?: Pick<CommitNotices, "of" | "read">;
   /**
    * The ruleset's generation now: moves with every committed change of anybody in this network
    * namespace. Does not wait for commits that are under way.

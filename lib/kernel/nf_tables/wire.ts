@@ -21,8 +21,12 @@ export const Msg = {
   newSetElem: messageType(12),
   getSetElem: messageType(13),
   delSetElem: messageType(14),
+  newGen: messageType(15),
   getGen: messageType(16),
 } as const;
+
+/** NFNLGRP_NFTABLES: all changes are told to it. */
+export const MULTICAST_GROUP = 7;
 
 function messageType(number: number): number {
   return (NFNL_SUBSYS_NFTABLES << 8) | number;

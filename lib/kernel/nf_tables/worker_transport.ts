@@ -1,5 +1,6 @@
 /** The nf_tables socket in a worker of its own, and a way past it for small batches: the program's transport. */
 import { NetlinkError } from "../netlink/errors.ts";
+import type { CommitNotices } from "./commit_notices.ts";
 import { CommitWays } from "./commit_ways.ts";
 import type { ListDifference } from "./compare_element_lists.ts";
 import { DirectTransport } from "./direct_transport.ts";
@@ -39,7 +40,7 @@ const CLOSE_PATIENCE_MS = 100;
 export class WorkerTransport implements NfTransport {
   readonly #worker: Worker;
   /** The generation is asked for all the time: here that takes a tenth of the way to the worker and back. */
-  readonly #here = new DirectTransport();
+  readonly #here = new DirectTransport({ hasNotices: true });
   readonly #small: Pick<DirectTransport, "commitLater" | "close">;
   readonly #ways: CommitWays;
   readonly #series = new SeriesNumbers();
@@ -81,6 +82,10 @@ export class WorkerTransport implements NfTransport {
 
   get largestBatch(): number {
     return this.#here.largestBatch;
+  }
+
+  get notices(): CommitNotices | undefined {
+    return this.#here.notices;
   }
 
   async generation(): Promise<number> {

@@ -35,6 +35,8 @@ import { matchStructure, targetStructure } from "./structures.ts";
 const REGISTER = 1;
 export const CmpOp = { eq: 0, neq: 1 } as const;
 export const MetaKey = { mark: 3, iifname: 6, oifname: 7, l4proto: 16 } as const;
+/** What is done with a mask; an older kernel knows nothing else. */
+const MASK_AND_XOR = 0;
 /** Where the destination port stands in the transport header. */
 export const DESTINATION_PORT = 2;
 const encoder = new TextEncoder();
@@ -45,12 +47,14 @@ export interface WriteExpressionsOptions {
   readonly family: IpFamily;
   /** Those that the rule may look into. */
   readonly sets?: XtSets;
+  /** As the kernel tells what it was given: kernels since 5.6 name the operation of a mask. */
+  readonly isAnswer?: boolean;
 }
 
 /** Writes the members of the expression list. Throws `TypeError` for what no rule can say. */
 export function writeExpressions(
   writer: MessageWriter,
-  { family, rule, sets = noSets }: WriteExpressionsOptions,
+  { family, isAnswer = false, rule, sets = noSets }: WriteExpressionsOptions,
 ): void {
   const facts = xtFamilyFacts(family);
   if (rule.inInterface) writeInterface(writer, MetaKey.iifname, rule.inInterface);
@@ -59,11 +63,13 @@ export function writeExpressions(
     writeMeta(writer, MetaKey.l4proto);
     writeCmp(writer, CmpOp.eq, Uint8Array.of(xtProtocolNumbers[rule.protocol]));
   }
-  if (rule.source) writeAddress(writer, rule.source, { facts, offset: facts.sourceOffset });
-  if (rule.destination) {
-    writeAddress(writer, rule.destination, { facts, offset: facts.destinationOffset });
+  if (rule.source) {
+    writeAddress(writer, rule.source, { facts, isAnswer, offset: facts.sourceOffset });
   }
-  for (const match of rule.matches) writeMatch(writer, match, sets);
+  if (rule.destination) {
+    writeAddress(writer, rule.destination, { facts, isAnswer, offset: facts.destinationOffset });
+  }
+  for (const match of rule.matches) writeMatch(writer, match, { isAnswer, sets });
   expression(writer, "counter", () => {
     writer.u64be(CounterAttr.bytes, 0n);
     writer.u64be(CounterAttr.packets, 0n);
@@ -82,7 +88,11 @@ function writeInterface(writer: MessageWriter, key: number, { name, not }: XtInt
 function writeAddress(
   writer: MessageWriter,
   { cidr: text, not }: XtAddress,
-  { facts, offset }: { readonly facts: XtFamilyFacts; readonly offset: number },
+  { facts, isAnswer, offset }: {
+    readonly facts: XtFamilyFacts;
+    readonly isAnswer: boolean;
+    readonly offset: number;
+  },
 ): void {
   const cidr = parseCidr(text);
   if (cidr?.network.length !== facts.addressBytes) {
@@ -96,7 +106,7 @@ function writeAddress(
     return writeCmp(writer, op, network.subarray(0, wholeBytes));
   }
   writePayload(writer, { base: PayloadBase.network, offset, length: network.length });
-  writeMask(writer, network.map((_, index) => maskByte(prefixLength - index * 8)));
+  writeMask(writer, network.map((_, index) => maskByte(prefixLength - index * 8)), isAnswer);
   writeCmp(writer, op, network);
 }
 
@@ -104,7 +114,11 @@ function maskByte(bits: number): number {
   return bits >= 8 ? 0xff : bits <= 0 ? 0 : (0xff00 >> bits) & 0xff;
 }
 
-function writeMatch(writer: MessageWriter, match: XtMatch, sets: XtSets): void {
+function writeMatch(
+  writer: MessageWriter,
+  match: XtMatch,
+  { isAnswer, sets }: { readonly isAnswer: boolean; readonly sets: XtSets },
+): void {
   const structure = matchStructure(match, sets);
   if (structure) return writeStructure(writer, "match", structure);
   if (match.kind === "ports") {
@@ -113,7 +127,7 @@ function writeMatch(writer: MessageWriter, match: XtMatch, sets: XtSets): void {
     writeCmp(writer, CmpOp.eq, Uint8Array.of(port >> 8, port & 0xff));
   } else if (match.kind === "mark") {
     writeMeta(writer, MetaKey.mark);
-    if (match.mask !== 0xffffffff) writeMask(writer, hostOrder(match.mask));
+    if (match.mask !== 0xffffffff) writeMask(writer, hostOrder(match.mask), isAnswer);
     writeCmp(writer, match.not ? CmpOp.neq : CmpOp.eq, hostOrder(match.value));
   }
 }
@@ -185,11 +199,12 @@ function writePayload(
   });
 }
 
-function writeMask(writer: MessageWriter, mask: Uint8Array): void {
+function writeMask(writer: MessageWriter, mask: Uint8Array, isAnswer: boolean): void {
   expression(writer, "bitwise", () => {
     writer.u32be(BitwiseAttr.from, REGISTER);
     writer.u32be(BitwiseAttr.into, REGISTER);
     writer.u32be(BitwiseAttr.length, mask.length);
+    if (isAnswer) writer.u32be(BitwiseAttr.op, MASK_AND_XOR);
     writeData(writer, BitwiseAttr.mask, mask);
     writeData(writer, BitwiseAttr.xor, new Uint8Array(mask.length));
   });

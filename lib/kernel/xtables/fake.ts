@@ -8,7 +8,7 @@ import { differing } from "./differing.ts";
 import { XtablesError } from "./errors.ts";
 import { type FakeRefusal, FakeTable } from "./fake_table.ts";
 import { listedRule } from "./parse.ts";
-import type { XtChange, XtTable } from "./rules.ts";
+import { builtInChains, type XtChange, type XtTable } from "./rules.ts";
 import type {
   Xtables,
   XtBackend,
@@ -19,6 +19,7 @@ import type {
   XtReceipt,
   XtRules,
   XtStamp,
+  XtTouchedChain,
 } from "./xtables.ts";
 
 /** Changes that were applied. */
@@ -26,6 +27,8 @@ export interface FakeXtCommit {
   readonly family: IpFamily;
   readonly changes: readonly XtChange[];
 }
+
+type FakeTouch = XtTouchedChain & { readonly family: IpFamily };
 
 /** Says why a change is to be refused, or undefined to let it pass. */
 export type FakeXtFault = (change: XtChange, family: IpFamily) => FakeRefusal | undefined;
@@ -48,6 +51,8 @@ export class FakeXtables implements Xtables {
   #lastHandle = 0;
   #fault: FakeXtFault = () => undefined;
   #nextCommit: FakeRefusal | undefined;
+  /** What commits touched, by the generation that they changed. */
+  readonly #touched = new Map<number, readonly FakeTouch[]>();
   /** A number for each text that was ever digested. */
   readonly #digests = new Map<string, number>();
 
@@ -75,7 +80,13 @@ export class FakeXtables implements Xtables {
   /** A change by somebody else. */
   edit(family: IpFamily, changes: readonly XtChange[]): void {
     this.#apply(family, changes);
+    this.#touch(family, changes);
     this.#generation++;
+  }
+
+  /** Nobody is told of the commits until now. */
+  loseNotices(): void {
+    this.#touched.clear();
   }
 
   /** How many rules look into this set. */
@@ -126,14 +137,24 @@ export class FakeXtables implements Xtables {
       };
       return {
         rules: orEmpty,
-        digests: async (table, names) => {
-          const found = await orEmpty(table, names);
-          return [...found.values()].map((listed) => this.#numberOf(listed.map(({ key }) => key)));
-        },
         differing: async (table, wanted) =>
           differing(wanted, await orEmpty(table, [...wanted.keys()]), family),
       };
     };
+  }
+
+  /** As in nft alone: see `Xtables.hear`. */
+  get hear(): NonNullable<Xtables["hear"]> | undefined {
+    if (this.backend !== "nft") return undefined;
+    return (family) =>
+      Promise.resolve({
+        of: (before) => {
+          const touched = this.#touched.get(Number(before));
+          if (!touched) return Number(before) === this.#generation ? "later" : "lost";
+          const chains = touched.filter((each) => each.family === family);
+          return { after: String(Number(before) + 1), chains };
+        },
+      });
   }
 
   // deno-lint-ignore require-await -- what it throws becomes a rejection
@@ -151,6 +172,7 @@ export class FakeXtables implements Xtables {
     }
     this.#apply(family, changes);
     this.#commits.push({ family, changes });
+    this.#touch(family, changes);
     const before = String(this.#generation++);
     return { before, after: String(this.#generation), isOwn: true };
   }
@@ -172,6 +194,20 @@ export class FakeXtables implements Xtables {
     });
     if (failures.length > 0) throw new XtablesError({ family, changes, failures });
     this.#tables = new Map([...this.#tables, ...copies]);
+  }
+
+  /** Before the generation moves. */
+  #touch(family: IpFamily, changes: readonly XtChange[]): void {
+    const touched = changes.flatMap((change): readonly FakeTouch[] => {
+      const { table } = change;
+      if (change.kind === "add-table") {
+        const { chains = builtInChains[table] } = change;
+        return chains.map((chain) => ({ family, table, chain, isListed: true }));
+      }
+      const isListed = change.kind === "add-chain" || change.kind === "delete-chain";
+      return [{ family, table, chain: change.chain, isListed }];
+    });
+    this.#touched.set(this.#generation, touched);
   }
 
   #chains(family: IpFamily, tables: readonly XtTable[]): readonly XtChain[] {

@@ -4,14 +4,15 @@
  * the last one.
  */
 import type { IpFamily } from "../../base/ip_family.ts";
-import type { NfQuery, NfTransport } from "../nf_tables/transport.ts";
-import { ChainAttr, Msg, RuleAttr } from "../nf_tables/wire.ts";
+import type { NfTransport } from "../nf_tables/transport.ts";
+import { ChainAttr, RuleAttr } from "../nf_tables/wire.ts";
+import { unlikeChains } from "./alike_rules.ts";
 import { decodeChain, decodeListedRule, type XtHandledRule } from "./decode_listing.ts";
 import { differing } from "./differing.ts";
-import { xtFamilyFacts } from "./family.ts";
-import { toolOf, type XtPlace, type XtRule, type XtTable } from "./rules.ts";
+import { chainsQuery, rulesQuery } from "./nft_queries.ts";
+import type { XtPlace, XtRule, XtTable } from "./rules.ts";
 import type { XtSets } from "./sets.ts";
-import type { XtChain, XtLiveRules, XtReading } from "./xtables.ts";
+import type { XtChain, XtReading, XtRules } from "./xtables.ts";
 
 /** Chains whose rules are read in one go: about a quarter of a megabyte. */
 const CHAINS_PER_SLICE = 200;
@@ -53,7 +54,7 @@ export async function openReading(
   return new NftReading(options, chains, names);
 }
 
-export class NftRules implements XtLiveRules {
+export class NftRules implements XtRules {
   readonly #options: NftRulesOptions;
   /** Undefined: all that somebody asks for. */
   readonly #names: ChainNames | undefined;
@@ -76,21 +77,6 @@ export class NftRules implements XtLiveRules {
     return found;
   }
 
-  async digests(table: XtTable, chains: readonly string[]): Promise<Float64Array> {
-    const { family, transport } = this.#options;
-    const digests = new Float64Array(chains.length);
-    // In slices, so that a commit need not wait for all of them.
-    for (let at = 0; at < chains.length; at += CHAINS_PER_SLICE) {
-      const names = chains.slice(at, at + CHAINS_PER_SLICE);
-      const asked = { query: rulesQuery(family, table), attribute: RuleAttr.chain, names };
-      // A rule that takes another one's place may have its handle too.
-      const { expressions, handle } = RuleAttr;
-      const options = { attributes: [handle, expressions], expressions };
-      digests.set(await transport.digests({ asked, options }), at);
-    }
-    return digests;
-  }
-
   async differing(
     table: XtTable,
     wanted: ReadonlyMap<string, readonly XtRule[]>,
@@ -98,8 +84,9 @@ export class NftRules implements XtLiveRules {
     const different = new Set(
       [...wanted.keys()].filter((chain) => !this.#isThere(table, chain)),
     );
-    const there = [...wanted.keys()].filter((chain) => !different.has(chain));
-    for await (const [chain, rules] of readRules(this.#options, table, there)) {
+    const there = [...wanted].filter(([chain]) => !different.has(chain));
+    const unlike = await unlikeChains(this.#options, table, there);
+    for await (const [chain, rules] of readRules(this.#options, table, unlike)) {
       const one = new Map([[chain, wanted.get(chain) ?? []]]);
       const [difference] = differing(one, new Map([[chain, rules]]), this.#options.family);
       if (difference !== undefined) different.add(difference);
@@ -119,27 +106,6 @@ class NftReading extends NftRules implements XtReading {
     super(options, names);
     this.chains = chains;
   }
-}
-
-/** Asks for the chains of a family; the kernel does not filter them by their table. */
-export function chainsQuery(family: IpFamily): NfQuery {
-  return {
-    op: `list chains of ${toolOf(family)}`,
-    type: Msg.getChain,
-    nfproto: xtFamilyFacts(family).nfproto,
-    names: [],
-    dump: true,
-  };
-}
-
-function rulesQuery(family: IpFamily, table: XtTable): NfQuery {
-  return {
-    op: `list rules of ${toolOf(family)} table "${table}"`,
-    type: Msg.getRule,
-    nfproto: xtFamilyFacts(family).nfproto,
-    names: [[RuleAttr.table, table]],
-    dump: true,
-  };
 }
 
 /** The rules of each chain; a chain that is not there looks like an empty one. */

@@ -7,25 +7,22 @@ import { decodeListedRule } from "./decode_listing.ts";
 import { cutChanges } from "./cut_changes.ts";
 import { encodeChanges } from "./encode.ts";
 import { describeChange, XtablesError } from "./errors.ts";
-import {
-  chainsQuery,
-  NftRules,
-  type NftRulesOptions,
-  openReading,
-  readRules,
-} from "./nft_reading.ts";
+import { chainsQuery } from "./nft_queries.ts";
+import { NftRules, type NftRulesOptions, openReading, readRules } from "./nft_reading.ts";
+import { xtFamilyFacts } from "./family.ts";
 import { refusedChanges } from "./nft_refusals.ts";
 import { RuleHandles } from "./rule_handles.ts";
-import { toolOf, type XtChange, type XtPlace, type XtTable } from "./rules.ts";
+import { toolOf, type XtChange, type XtPlace, type XtTable, xtTables } from "./rules.ts";
 import { noSets, rememberSets, type XtSets } from "./sets.ts";
 import { ruleText } from "./text.ts";
 import type {
   Xtables,
   XtCommitOptions,
   XtFailure,
-  XtLiveRules,
+  XtHearing,
   XtReading,
   XtReceipt,
+  XtRules,
   XtStamp,
 } from "./xtables.ts";
 
@@ -55,8 +52,26 @@ export class NftXtables implements Xtables {
     return await openReading(this.#readingOptions(family), tables);
   }
 
-  live(family: IpFamily): XtLiveRules {
+  live(family: IpFamily): XtRules {
     return new NftRules(this.#readingOptions(family));
+  }
+
+  async hear(family: IpFamily): Promise<XtHearing> {
+    const { notices } = this.#transport;
+    await notices?.read(() => this.#transport.generation());
+    const { nfproto } = xtFamilyFacts(family);
+    return {
+      of: (before) => {
+        const after = Number(before) + 1;
+        const touched = notices?.of(after) ?? "lost";
+        if (typeof touched === "string") return touched;
+        const chains = touched.flatMap(({ chain, isListed, nfproto: proto, table: name }) => {
+          const table = xtTables.find((each) => each === name);
+          return table && proto === nfproto ? [{ table, chain, isListed }] : [];
+        });
+        return { after: String(after), chains };
+      },
+    };
   }
 
   async digest(

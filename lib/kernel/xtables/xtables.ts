@@ -4,7 +4,7 @@
  * `iptables-legacy-restore`, and a fake.
  */
 import type { IpFamily } from "../../base/ip_family.ts";
-import type { XtChange, XtRule, XtTable } from "./rules.ts";
+import type { XtChange, XtPlace, XtRule, XtTable } from "./rules.ts";
 
 /** Which of the kernel's two rule engines holds the rules. They do not see each other's. */
 export type XtBackend = "nft" | "legacy";
@@ -49,6 +49,24 @@ export interface XtCommitOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A chain that somebody touched. */
+export interface XtTouchedChain extends XtPlace {
+  /** It came, went, or has another name; else only its rules are others. */
+  readonly isListed: boolean;
+}
+
+/** What a commit of anybody touched of a family, and the state that it left. */
+export interface XtTouched {
+  readonly after: XtStamp;
+  readonly chains: readonly XtTouchedChain[];
+}
+
+/** What the kernel told of commits. */
+export interface XtHearing {
+  /** Of the commit that changed this state. `later`: still to be told; `lost`: will never be. */
+  of(before: XtStamp): XtTouched | "later" | "lost";
+}
+
 /** Rules by chain. */
 export interface XtRules {
   /** The rules of these chains in their order; a chain that is not there is left out. */
@@ -75,16 +93,6 @@ export interface XtReading extends XtRules {
   readonly chains: readonly XtChain[];
 }
 
-/** Rules as they are whenever somebody asks. A chain that is not there is like an empty one. */
-export interface XtLiveRules extends XtRules {
-  /**
-   * For each chain a number that is another one after any change of its rules, also of one that was
-   * replaced by another: with the number of an earlier time its rules are those of then. Cheaper than
-   * `differing`.
-   */
-  digests(table: XtTable, chains: readonly string[]): Promise<ArrayLike<number>>;
-}
-
 /**
  * `commit` applies all changes or none (the legacy backend: all or none of each table, in the order
  * of their first change). It throws `XtablesError`, which names what was refused by its index. No
@@ -101,8 +109,16 @@ export interface Xtables {
    * no fingerprints.
    */
   digest?(family: IpFamily, tables: readonly XtTable[], expected?: number): Promise<number>;
-  /** Rules without a list of the chains. Absent where only whole tables can be read. */
-  live?(family: IpFamily): XtLiveRules;
+  /**
+   * Rules as they are whenever somebody asks, without a list of the chains: one that is not there is like an
+   * empty one. Absent where only whole tables can be read.
+   */
+  live?(family: IpFamily): XtRules;
+  /**
+   * What commits touched since somebody asked for the first time. What is remembered is bounded, so it should
+   * be asked now and then. Absent where the backend tells nothing.
+   */
+  hear?(family: IpFamily): Promise<XtHearing>;
   commit(
     family: IpFamily,
     changes: readonly XtChange[],

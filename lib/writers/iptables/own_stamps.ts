@@ -20,9 +20,12 @@ export class OwnStamps {
   /** The latest state that only our own commits lead to from this one. */
   follow(stamp: XtStamp): XtStamp {
     let latest = stamp;
-    for (let next = this.#next.get(latest); next !== undefined; next = this.#next.get(latest)) {
-      latest = next;
-    }
+    for (let next = this.next(latest); next !== undefined; next = this.next(latest)) latest = next;
     return latest;
+  }
+
+  /** The state behind the commit of ours that changed this one; undefined where none did. */
+  next(stamp: XtStamp): XtStamp | undefined {
+    return this.#next.get(stamp);
   }
 }

@@ -1,9 +1,9 @@
 /**
  * Finds edits of others. As long as our own commits explain how the kernel's state moved, nobody else
- * can have changed anything, and there is nothing to read. Otherwise the chains are listed and those
- * that look changed are read; and since a replaced rule does not show so, all rules are looked at in
- * rounds, or where only whole tables can be read, as a whole from time to time. All of it takes a small
- * share of the time, however busy others are.
+ * can have changed anything, and there is nothing to read. Otherwise the kernel told which chains others
+ * touched, and only those are read. What it could not tell, and where it tells nothing, everything is
+ * looked at: chains that look changed at once, all others in rounds, or where only whole tables can be
+ * read, as a whole. All of it takes a small share of the time, however busy others are.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
@@ -14,22 +14,27 @@ import type {
   XtChain,
   XtReading,
   XtReceipt,
+  XtRules,
   XtStamp,
 } from "../../kernel/xtables/xtables.ts";
 import type { Applied } from "./applied.ts";
-import { isDifferentAnywhere, isDifferentIn } from "./look.ts";
+import { type Followed, ForeignTouches } from "./foreign_touches.ts";
+import { areRulesDifferentIn, isDifferentAnywhere, isDifferentIn } from "./look.ts";
 import type { OwnStamps } from "./own_stamps.ts";
 import { Rounds } from "./rounds.ts";
 import { ownTables } from "./rules/static_chains.ts";
 import { nameOf } from "./shared_chains.ts";
+import { type Pace, Turns } from "./turns.ts";
 
 /**
  * A foreign edit is looked for at least this often while others keep writing. Whoever asks does so
  * every two seconds, then reads and writes: all of it together has to fit into five.
  */
-const longestLookIntervalMs = 2_500;
-/** Share of the time that looking may take. */
-const lookShare = 1 / 20;
+const soon: Pace = { share: 1 / 20, longestMs: 2_500 };
+/** Only whole tables can be read: that takes what it takes. */
+const wholeTables: Pace = { share: 1 / 20 };
+/** One of others' chains came or went, as CNI plugins have it: no rule of ours can be missing. */
+const atLeisure: Pace = { share: 1 / 50 };
 
 /** What the watch works with. */
 export interface WatchOptions {
@@ -42,19 +47,27 @@ export interface WatchOptions {
 
 export class Watch {
   readonly #options: WatchOptions;
-  /** Everything was right at this state. */
+  /** What happened until this state is right, or is among what is to be looked at. */
   #trusted: XtStamp | undefined;
+  readonly #touches: ForeignTouches;
+  /** All other chains that were right are so still: what others touched is known. */
+  #isSure = false;
   /** Fingerprints of chains that were right, by name; one that we changed since is not among them. */
   readonly #fingerprints = new Map<string, string>();
   /** What the kernel said of all fingerprints together when they were right; undefined: unknown. */
   #digest: number | undefined;
   /** Undefined where only whole tables can be read. */
   readonly #rounds: Rounds | undefined;
+  readonly #turns: Turns;
+  readonly #listTurns: Turns;
+  #listIsDue: Pace | undefined;
   #wholeIsDue = false;
-  #nextLook = -Infinity;
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.#touches = new ForeignTouches(options);
+    this.#turns = new Turns(options.clock);
+    this.#listTurns = new Turns(options.clock);
     if (options.xtables.live) this.#rounds = new Rounds(options);
   }
 
@@ -62,6 +75,7 @@ export class Watch {
   async read(): Promise<{ readonly reading: XtReading; readonly stamp: XtStamp }> {
     const { family, xtables } = this.#options;
     const stamp = await xtables.stamp(family);
+    this.#isSure &&= await this.#follow(stamp) === "reached";
     return { stamp, reading: await xtables.read(family, ownTables) };
   }
 
@@ -71,16 +85,39 @@ export class Watch {
     this.#agree(stamp, chains);
   }
 
+  /** All that was to be made right has been. */
+  settled(): void {
+    this.#isSure = this.#rounds !== undefined;
+    this.#touches.clear();
+    this.#listIsDue = undefined;
+  }
+
   /**
    * The reading, which does not read own chains again that hold what is known to be right; `isSame`
    * says of which the same rules are wanted as then.
    */
   over(reading: XtReading, isSame: (chain: string) => boolean): XtReading {
-    return this.#rounds?.over(reading, isSame) ?? reading;
+    if (!this.#isSure) return reading;
+    const isRight = (chain: string) =>
+      isSame(chain) && !this.#touches.chains.has(nameOf("nat", chain));
+    const differing: XtReading["differing"] = async (table, wanted) => {
+      if (table !== "nat") return await reading.differing(table, wanted);
+      const rest = new Map([...wanted].filter(([chain]) => !isRight(chain)));
+      return rest.size === 0 ? [] : await reading.differing(table, rest);
+    };
+    return {
+      chains: reading.chains,
+      rules: (table, chains) => reading.rules(table, chains),
+      differing,
+    };
   }
 
   #agree(stamp: XtStamp, chains: readonly XtChain[]): void {
     this.#trusted = stamp;
+    this.#takeFingerprints(chains);
+  }
+
+  #takeFingerprints(chains: readonly XtChain[]): void {
     this.#digest = undefined;
     this.#fingerprints.clear();
     for (const { fingerprint, name, table } of chains) {
@@ -92,15 +129,14 @@ export class Watch {
   committed(receipt: XtReceipt, changes: readonly XtChange[]): void {
     const { ownStamps, xtables } = this.#options;
     this.#digest = undefined;
-    if (!receipt.isOwn) this.#trusted = undefined;
+    // One of nft between whose states others wrote is looked at like theirs.
+    if (xtables.backend === "nft") ownStamps.note(receipt);
     // Stamps of the older engine are the family's own, and come back to where they were.
-    else if (xtables.backend === "nft") ownStamps.note(receipt);
     else this.#trusted = this.#trusted === receipt.before ? receipt.after : undefined;
     for (const change of changes) {
       if (change.kind === "add-table") continue;
       const name = nameOf(change.table, change.chain);
       this.#fingerprints.delete(name);
-      this.#rounds?.changed(name);
       const jump = "rule" in change ? jumpOf(change.rule) : undefined;
       if (jump !== undefined) this.#fingerprints.delete(nameOf(change.table, jump));
     }
@@ -116,61 +152,61 @@ export class Watch {
 
   /** Whether anything of ours is not as it was written. */
   async drifted(applied: Applied, signal: AbortSignal): Promise<boolean> {
-    const isMoved = await this.#isMoved();
-    this.#wholeIsDue ||= isMoved;
+    const { family, xtables } = this.#options;
+    const stamp = await xtables.stamp(family);
+    const live = xtables.live?.(family);
+    if (!live || !this.#rounds) return await this.#isAnythingDifferent(stamp, applied);
+    if (await this.#follow(stamp) === "lost") {
+      this.#isSure = false;
+      this.#rounds.lost();
+      this.#listIsDue = soon;
+    }
+    if (this.#touches.listed === "ours") this.#listIsDue = soon;
+    else if (this.#touches.listed === "others") this.#listIsDue ??= atLeisure;
+    this.#touches.listed = "none";
     signal.throwIfAborted();
-    const rounds = this.#rounds;
-    if (!rounds) return this.#wholeIsDue && await this.#timed(() => this.#lookAtAll(applied));
-    if (isMoved) rounds.moved();
-    if (isMoved && await this.#timed(() => this.#look(applied))) return true;
-    const isUnmoved = async () => !await this.#isMoved();
-    return await rounds.isDifferent(applied, { signal, isUnmoved });
-  }
-
-  /** Looks, if it is time. */
-  async #timed(look: () => Promise<boolean>): Promise<boolean> {
-    const { clock, xtables } = this.#options;
-    const started = clock.monotonic();
-    if (started < this.#nextLook) return false;
-    const isDifferent = await look();
-    // Who changed what is ours may go on: a firewall that starts anew takes one table after the other.
-    const took = isDifferent ? 0 : clock.monotonic() - started;
-    const longest = xtables.backend === "nft" ? longestLookIntervalMs : Infinity;
-    this.#nextLook = started + Math.min(took / lookShare, longest);
+    const isDifferent = await this.#areTouchedDifferent(applied, live) ||
+      await this.#isListDifferent(applied) ||
+      await this.#rounds.isDifferent(applied, { live, signal });
+    if (this.#rounds.takeFinished()) this.#isSure = true;
     return isDifferent;
   }
 
-  async #lookAtAll(applied: Applied): Promise<boolean> {
-    const { reading, stamp } = await this.read();
-    if (await isDifferentAnywhere({ applied, reading })) return true;
-    this.#agree(stamp, reading.chains);
-    this.#wholeIsDue = false;
-    return false;
+  /** Takes what was told until this state. What was lost is not asked for again. */
+  async #follow(stamp: XtStamp): Promise<Followed["end"]> {
+    const followed = this.#trusted === undefined
+      ? { end: "lost" as const }
+      : await this.#touches.follow(this.#trusted, stamp);
+    this.#trusted = followed.end === "lost" ? stamp : followed.latest;
+    return followed.end;
+  }
+
+  async #areTouchedDifferent(applied: Applied, live: XtRules): Promise<boolean> {
+    const { chains } = this.#touches;
+    return chains.size > 0 && await this.#turns.take(soon, async () => {
+      if (await areRulesDifferentIn(chains, { applied, reading: live })) return true;
+      chains.clear();
+      return false;
+    });
   }
 
   /** What is listed alone, and what that points to. */
-  async #look(applied: Applied): Promise<boolean> {
-    const { family, xtables } = this.#options;
-    const earlier = await xtables.stamp(family);
-    // Before the reading: whatever changes between the two shows as another digest the next time.
-    const digest = await xtables.digest?.(family, ownTables, this.#digest);
-    if (digest !== undefined && digest === this.#digest) {
-      this.#trusted = earlier;
+  async #isListDifferent(applied: Applied): Promise<boolean> {
+    const due = this.#listIsDue;
+    return due !== undefined && await this.#listTurns.take(due, async () => {
+      const { family, xtables } = this.#options;
+      // Before the reading: whatever changes between the two shows as another digest the next time.
+      const digest = await xtables.digest?.(family, ownTables, this.#digest);
+      if (digest === undefined || digest !== this.#digest) {
+        const reading = await xtables.read(family, ownTables);
+        const suspects = this.#suspects(reading.chains);
+        if (await isDifferentIn(suspects, { applied, reading })) return true;
+        this.#takeFingerprints(reading.chains);
+        this.#digest = digest;
+      }
+      this.#listIsDue = undefined;
       return false;
-    }
-    const { reading, stamp } = await this.read();
-    if (await isDifferentIn(this.#suspects(reading.chains), { applied, reading })) return true;
-    this.#agree(stamp, reading.chains);
-    this.#digest = digest;
-    return false;
-  }
-
-  async #isMoved(): Promise<boolean> {
-    const { family, ownStamps, xtables } = this.#options;
-    const stamp = await xtables.stamp(family);
-    if (this.#trusted === undefined) return true;
-    this.#trusted = ownStamps.follow(this.#trusted);
-    return stamp !== this.#trusted;
+    });
   }
 
   #suspects(chains: readonly XtChain[]): ReadonlySet<string> {
@@ -180,5 +216,17 @@ export class Watch {
       if (this.#fingerprints.get(full) !== fingerprint) suspects.add(full);
     }
     return suspects;
+  }
+
+  /** Where only whole tables can be read. */
+  async #isAnythingDifferent(stamp: XtStamp, applied: Applied): Promise<boolean> {
+    this.#wholeIsDue ||= stamp !== this.#trusted;
+    return this.#wholeIsDue && await this.#turns.take(wholeTables, async () => {
+      const read = await this.read();
+      if (await isDifferentAnywhere({ applied, reading: read.reading })) return true;
+      this.#agree(read.stamp, read.reading.chains);
+      this.#wholeIsDue = false;
+      return false;
+    });
   }
 }

@@ -189,6 +189,7 @@ export class IptablesWriter implements RuleWriter {
     let applied: Applied | undefined;
     while (!applied) applied = await this.#attempt(snapshot, search, signal);
     this.#applied = applied;
+    this.#watch.settled();
     const skipped = new Map([...faults, ...culprits.skipped]);
     const isRepaired = this.#written > written;
     return [

@@ -40,7 +40,10 @@ export class XtNamespace implements AsyncDisposable {
 
   /** nf_tables of this namespace, by a socket in this thread; closed with the namespace. */
   transport(): DirectTransport {
-    const transport = inNetworkNamespace(`/run/netns/${this.name}`, () => new DirectTransport());
+    const transport = inNetworkNamespace(
+      `/run/netns/${this.name}`,
+      () => new DirectTransport({ hasNotices: true }),
+    );
     this.#transports.push(transport);
     return transport;
   }
