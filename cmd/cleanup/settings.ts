@@ -77,17 +77,18 @@ interface JudgeContext {
 
 function judge(
   settings: readonly ModeSetting[],
-  { kernel: { sysctl }, knowledge, mode }: JudgeContext,
+  { kernel, knowledge, mode }: JudgeContext,
 ): Judgement {
   const writes: SettingWrite[] = [];
   const kept: Kept[] = [];
   const remarks: string[] = [];
-  for (const { family, setting, usual, value } of settings) {
+  for (const each of settings) {
+    const { family, setting, usual, value } = each;
     const name = setting.replaceAll("/", ".");
-    const now = sysctl.read(setting);
-    const recorded = knowledge.recorded.find((each) => each.setting === setting);
-    const reason = knowledge.neededFor(setting);
+    const now = kernel.sysctl.read(setting);
+    const recorded = knowledge.recorded.find((known) => known.setting === setting);
     if (now === undefined || now === recorded?.before) continue;
+    const reason = knowledge.neededFor(setting) ?? each.neededBy?.(kernel);
     if (!recorded) {
       if (now === value) remarks.push(unknown({ name, now, usual, mode }));
     } else if (reason !== undefined) {

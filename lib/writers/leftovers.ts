@@ -72,6 +72,8 @@ export interface ModeSetting {
   readonly value: string;
   /** What kernels begin with. */
   readonly usual: string;
+  /** Whoever else lives by that now, why, as half a sentence; undefined: nobody. Changes nothing. */
+  neededBy?(kernel: Kernel): string | undefined;
 }
 
 /** An address and port that leads to endpoints. The address is canonical text. */

@@ -1,7 +1,10 @@
 /** Settings of the kernel that this mode changes. */
+import { frontendText } from "../../kernel/ipvs/text.ts";
+import type { Kernel } from "../../kernel/kernel.ts";
 import type { ModeSetting } from "../leftovers.ts";
+import { readRemains } from "./remains.ts";
 
-/** Masquerading is conntrack's. */
+/** Masquerading is conntrack's, also that of other programs' servers. */
 const conntrack = "net/ipv4/vs/conntrack";
 /** A connection to a destination that is gone ends, instead of being sent nowhere. */
 const endsWithDestination = "net/ipv4/vs/expire_nodest_conn";
@@ -29,4 +32,27 @@ export const strictSettings: readonly (readonly [setting: string, value: string]
 export const ownSettings: readonly ModeSetting[] = [
   ...settingsOfAll.filter(([setting]) => setting.includes("/vs/")),
   ...strictSettings,
-].map(([setting, value]) => ({ setting, family: "IPv4", value, usual: "0" }));
+].map(([setting, value]) => ({
+  setting,
+  family: "IPv4",
+  value,
+  usual: "0",
+  ...setting === conntrack && { neededBy: masqueradingOfOthers },
+}));
+
+/**
+ * Answers of a server that masquerades without conntrack are invalid to it, and iptables mode, for one,
+ * drops what is invalid.
+ */
+function masqueradingOfOthers(kernel: Kernel): string | undefined {
+  const ours = new Set(
+    readRemains(kernel, []).families.flatMap(({ servers }) =>
+      servers.map(({ server }) => frontendText(server))
+    ),
+  );
+  const other = kernel.ipvs.read().find(({ destinations, server }) =>
+    !ours.has(frontendText(server)) &&
+    destinations.some(({ forwarding }) => forwarding === "masquerade")
+  );
+  return other && `the virtual server ${frontendText(other.server)} of somebody else masquerades`;
+}

@@ -24,10 +24,10 @@ const back: RemovalStep = {
 const recorded = [{ setting, before: "0", after: "1" }];
 const signal = new AbortController().signal;
 
-function door(steps: readonly RemovalStep[]): ModeLeftovers {
+function door(steps: readonly RemovalStep[], user?: string): ModeLeftovers {
   return {
     find: () => Promise.resolve([]),
-    settings: [{ setting, family: "IPv4", value: "1", usual: "0" }],
+    settings: [{ setting, family: "IPv4", value: "1", usual: "0", neededBy: () => user }],
     removal: {
       plan: () => Promise.resolve({ steps, kept: [], remaining: [] }),
       apply: (_, plan) => Promise.resolve({ removed: plan.steps, remaining: [] }),
@@ -40,6 +40,7 @@ interface Case {
   readonly now?: string;
   readonly known?: typeof recorded;
   readonly needed?: string;
+  readonly user?: string;
   readonly steps?: readonly RemovalStep[];
   readonly planned: readonly RemovalStep[];
   readonly kept?: RegExp;
@@ -65,6 +66,14 @@ const cases: readonly Case[] = [
     planned: [],
     kept: /route_localnet=1: x mode, which runs here, needs it$/,
   },
+  {
+    what: "needed by what others have",
+    now: "1",
+    known: recorded,
+    user: "somebody lives by it",
+    planned: [],
+    kept: /route_localnet=1: somebody lives by it$/,
+  },
   { what: "of no kernel here", known: recorded, planned: [] },
   {
     what: "set, and nobody wrote down by whom, beside rules",
@@ -77,12 +86,12 @@ const cases: readonly Case[] = [
   { what: "not set, beside rules", now: "0", steps: [chain], planned: [chain] },
 ];
 
-for (const { kept, known = [], needed, now, planned, remark, steps = [], what } of cases) {
+for (const { kept, known = [], needed, now, planned, remark, steps = [], user, what } of cases) {
   Deno.test(`a setting that is ${what} is planned as it should be`, async () => {
     const sysctl = new FakeSysctl(now === undefined ? {} : { [setting]: now });
     const kernel = new FakeKernel({ sysctl });
     const knowledge = { recorded: known, neededFor: () => needed, onPutBack: () => assert.fail() };
-    const plan = await removalWithSettings(door(steps), { mode: "m", knowledge })
+    const plan = await removalWithSettings(door(steps, user), { mode: "m", knowledge })
       .plan(kernel, signal);
     assert.deepEqual(plan.steps, planned);
     assert.deepEqual(plan.kept.length, kept ? 1 : 0);

@@ -71,6 +71,27 @@ for (const family of ["IPv4", "IPv6"] as const) {
   });
 }
 
+Deno.test("masquerading stays conntrack's while servers of others masquerade", async () => {
+  const { kernel } = await leftBehind();
+  const neededBy = (setting: string) =>
+    leftovers.settings?.find((each) => each.setting === `net/ipv4/vs/${setting}`)
+      ?.neededBy?.(kernel);
+  assert.equal(neededBy("conntrack"), undefined);
+  const [server] = theirs;
+  const destination = { address: "192.0.2.20", port: 443, forwarding: "route", weight: 1 } as const;
+  kernel.ipvs.edit([{ kind: "add-destination", server, destination }]);
+  assert.equal(neededBy("conntrack"), undefined);
+  const forwarding = "masquerade";
+  kernel.ipvs.edit([
+    { kind: "edit-destination", server, destination: { ...destination, forwarding } },
+  ]);
+  assert.equal(
+    neededBy("conntrack"),
+    "the virtual server -t 192.0.2.10:443 of somebody else masquerades",
+  );
+  assert.equal(neededBy("expire_nodest_conn"), undefined);
+});
+
 Deno.test("what is left is found in each place, and nothing where nothing is", async () => {
   assert.deepEqual(await leftovers.find(new FakeKernel(), signal), []);
   const { kernel } = await leftBehind();
