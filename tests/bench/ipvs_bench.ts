@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { ApiClient } from "../controlplane/rig/api.ts";
 import { ControlPlane } from "../controlplane/rig/control_plane.ts";
 import { namespaceObject } from "../controlplane/rig/objects.ts";
+import { nodeManifest } from "../scenarios/manifests.ts";
 import { Drive } from "../vm/drive.ts";
 import { kernels, provideTools, runGuest } from "../vm/guest.ts";
 import { toldBy } from "../vm/outside.ts";
@@ -29,6 +30,8 @@ await using drive = await Drive.create();
 await using plane = await ControlPlane.start();
 using api = new ApiClient(plane.access);
 await api.create(namespaceObject(bulkCluster.namespace));
+// Both programs wait half a minute for a Node that is not there.
+await api.create(nodeManifest());
 await api.createAll(bulkCluster.objects());
 const guest = { tools, drive, kernel, plane: plane.access, limitSeconds: LIMIT_SECONDS } as const;
 const verdict = (await runGuest({ ...guest, tests: [script] })).get(script);

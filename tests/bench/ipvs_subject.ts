@@ -21,6 +21,12 @@ export interface IpvsFigures {
   readonly forkedNothing: boolean;
 }
 
+/** One change. Only what is of another generation than before is one at all. */
+export interface BulkChange {
+  readonly generation: 1 | 2;
+  readonly step: number;
+}
+
 /** Services with one port and one slice each. */
 export const bulkCluster = {
   services: SERVICES,
@@ -40,14 +46,14 @@ export const bulkCluster = {
 
   namespace: NAMESPACE,
 
-  /** A Service's slice with other endpoints; each step changes another Service. */
-  changedSlice(step: number): ManifestObject {
-    return sliceOf(changedAt(step), 1);
+  /** A Service's slice with the endpoints of a generation from 1 on; each step changes another Service. */
+  changedSlice({ generation, step }: BulkChange): ManifestObject {
+    return sliceOf(changedAt(step), generation);
   },
 
-  /** The endpoints that a step brings. */
-  addressesAt(step: number): readonly string[] {
-    return addressesOf(changedAt(step), 1);
+  /** The endpoints that a change brings. */
+  addressesAt({ generation, step }: BulkChange): readonly string[] {
+    return addressesOf(changedAt(step), generation);
   },
 };
 

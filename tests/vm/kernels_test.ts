@@ -19,16 +19,22 @@ const everywhere: readonly string[] = [
   "tests/vm/fates/iptables_nft.ts",
   "tests/vm/fates/iptables_legacy.ts",
   "tests/vm/fates/ipvs.ts",
-  "tests/kernel/doctor/rehearsal_test.ts",
   "tests/kernel/doctor/nothing_changes_test.ts",
   "tests/vm/room/doctor_modules.ts",
 ];
 
+/** A minute of packets through rules whose fates are told by others. */
+const rehearsal = "tests/kernel/doctor/rehearsal_test.ts";
 /** What is worth its time on one kernel only: the oldest has the fewest features. */
 const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
-  "5.10": ["tests/kernel/session_affinity_test.ts", "tests/kernel/affinity_scale_test.ts"],
+  "5.10": [
+    rehearsal,
+    "tests/kernel/session_affinity_test.ts",
+    "tests/kernel/affinity_scale_test.ts",
+  ],
   // Rules that ask for IPVS, which the kernel of this machine may lack.
   "6.1": [
+    rehearsal,
     "tests/kernel/xtables/nft_test.ts",
     "tests/kernel/xtables/legacy_test.ts",
     "tests/vm/fates/ipvs_legacy.ts",
@@ -36,6 +42,8 @@ const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
 };
 
 const word = Deno.env.get("KUBE_PROXY_TEST_NAME") ?? "";
+/** Who asks for a test by its name gets it on every kernel. */
+const onAll = isFull || word !== "" ? [...everywhere, rehearsal] : everywhere;
 
 /** Stories beside a real apiserver, in the order in which a guest runs them. */
 const allProofs: readonly string[] = [
@@ -110,7 +118,10 @@ function chosenGuests(): readonly Guest[] {
   const guests: readonly Guest[] = [
     ...wanted.filter((kernel) => isFull || (chosen ?? kernelOfProofs) === kernel)
       .map((kernel) => ({ kernel, tests: proofs })),
-    ...wanted.map((kernel) => ({ kernel, tests: [...everywhere, ...onlyOn[kernel] ?? []] })),
+    ...wanted.map((kernel) => ({
+      kernel,
+      tests: [...new Set([...onAll, ...onlyOn[kernel] ?? []])],
+    })),
   ];
   const chosenGuests = guests
     .map(({ kernel, tests }) => ({ kernel, tests: tests.filter((path) => path.includes(word)) }))

@@ -16,7 +16,7 @@ Deno.test("a guest test that fails, hangs or panics is red, with what was seen",
   const [failing, panicking, hanging] = await Promise.all([
     run(["passes", "fails"], 240),
     run(["passes", "panics"], 240),
-    run(["hangs", "passes"], 60),
+    run(["hangs", "passes"], 45),
   ]);
   assert.equal(describe(failing.get(red("passes"))), "passed");
   assert.match(describe(failing.get(red("fails"))), /exit code 1:[^]*what a guest test saw/);
@@ -24,8 +24,8 @@ Deno.test("a guest test that fails, hangs or panics is red, with what was seen",
   assert.match(describe(panicking.get(red("panics"))), /its kernel may have panicked/);
   assert.match(describe(panicking.get(red("panics"))), /Kernel panic - not syncing: sysrq/);
 
-  assert.match(describe(hanging.get(red("hangs"))), /stopped after 60 s/);
-  assert.match(describe(hanging.get(red("passes"))), /stopped after 60 s/);
+  assert.match(describe(hanging.get(red("hangs"))), /stopped after 45 s/);
+  assert.match(describe(hanging.get(red("passes"))), /stopped after 45 s/);
 });
 
 function describe(verdict: Verdict | undefined): string {
