@@ -60,11 +60,11 @@ export class ConntrackReconciler {
   note(keys: ReadonlySet<ServicePortKey>, { endpointsChanged, udpPorts }: InForce): void {
     this.#written = none;
     this.#frontends.update(keys, udpPorts);
+    this.#due ||= endpointsChanged;
     for (const key of keys) {
       if (udpPorts.has(key)) this.#changed.add(key);
       else this.#changed.delete(key);
     }
-    this.#due ||= endpointsChanged;
   }
 
   /** Ends the stale flows of everything noted. When it throws, it is still due. Calls must not overlap. */

@@ -201,10 +201,11 @@ export class FamilySync {
 
   async #watchDrift(signal: AbortSignal): Promise<void> {
     const { clock, driftCheckMs } = this.#options;
-    let pauseMs = driftCheckMs;
+    let pauseMs: number | undefined;
     while (!signal.aborted) {
-      await clock.sleep(pauseMs, signal);
-      pauseMs = driftCheckMs;
+      // All families look in the same moment: an idle proxy is woken once for them.
+      await clock.sleep(pauseMs ?? driftCheckMs - clock.monotonic() % driftCheckMs, signal);
+      pauseMs = undefined;
       // Before a first success, and after a failure, the whole is compared anyway.
       if (signal.aborted || !this.#synced || this.#needsFull) continue;
       using look = linkAbort(signal);

@@ -41,16 +41,9 @@ export class UdpFrontends {
     keys: Iterable<ServicePortKey>,
     udpPorts: ReadonlyMap<ServicePortKey, ServicePort>,
   ): void {
-    const added: ServicePort[] = [];
-    for (const key of keys) {
-      const before = this.#ports.get(key);
-      const after = udpPorts.get(key);
-      if (before === after) continue;
-      if (before) this.#remove(before);
-      if (after) added.push(after);
-    }
+    const added = this.#removeChanged(keys, udpPorts);
     // After all removals: a frontend may have gone from one service port to another.
-    for (const port of added) this.#add(port);
+    if (added.length > 0) this.#addAll(added);
   }
 
   /** How to find the stale flows of these service ports. */
@@ -99,6 +92,26 @@ export class UdpFrontends {
       filters.push({ ...udp, destinationPort: port.nodePort });
     }
     return filters;
+  }
+
+  /** Takes those that changed away as they were, and returns them as they are. */
+  #removeChanged(
+    keys: Iterable<ServicePortKey>,
+    udpPorts: ReadonlyMap<ServicePortKey, ServicePort>,
+  ): readonly ServicePort[] {
+    const added: ServicePort[] = [];
+    for (const key of keys) {
+      const before = this.#ports.get(key);
+      const after = udpPorts.get(key);
+      if (before === after) continue;
+      if (before) this.#remove(before);
+      if (after) added.push(after);
+    }
+    return added;
+  }
+
+  #addAll(ports: readonly ServicePort[]): void {
+    for (const port of ports) this.#add(port);
   }
 
   #add(port: ServicePort): void {

@@ -225,12 +225,20 @@ export class FamilyState {
 
   #rebuildDirty(): void {
     const { giants, whole } = this.#entries.takeDirty();
-    for (const entry of whole) {
-      this.#rebuild(entry, () => entry.rebuild(this.#claims, this.#node));
-    }
+    this.#rebuildAll(whole);
     for (const { entry, most } of giants) {
       this.#rebuild(entry, () => entry.rebuildPart(most, this.#claims, this.#node));
       if (entry.isStale) this.#entries.goOnWith(entry);
+    }
+  }
+
+  /**
+   * Nothing may follow this loop: the engine compiles it while the first of very many turns run, without
+   * what it has not seen yet, and each later change would pay for finding that there is more.
+   */
+  #rebuildAll(entries: readonly ServiceEntry[]): void {
+    for (const entry of entries) {
+      this.#rebuild(entry, () => entry.rebuild(this.#claims, this.#node));
     }
   }
 

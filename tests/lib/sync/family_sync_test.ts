@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { EndpointSlice, Service } from "../../../lib/kube/objects.ts";
+import { FakeClock } from "../../fakes/fake_clock.ts";
 import { service, slice, type SyncRig, syncRig, withSync } from "./rig.ts";
 
 const udp = { ports: [{ name: "", protocol: "UDP", port: 53, nodePort: 0 }] } as const;
@@ -225,8 +226,29 @@ Deno.test("FamilySync ends a look for which a change waits, and soon looks again
     await rig.clock.advance(0);
     assert.deepEqual(rules(rig), ["test/web/TCP: 10.128.0.2"]);
     await rig.clock.advance(2100);
-    assert.deepEqual(looks, [2000, 2600, 4600]);
+    assert.deepEqual(looks, [2000, 2600, 4000]);
   }));
+
+Deno.test("FamilySync looks when any other family does, whenever each of them began", async () => {
+  const looks: string[] = [];
+  const clock = new FakeClock();
+  const noted = (rig: SyncRig, family: string) => {
+    rig.writer.duringLook = () => {
+      looks.push(`${family} ${rig.clock.monotonic()}`);
+      return Promise.resolve();
+    };
+    begin(rig);
+  };
+  await withSync({ clock }, async (first) => {
+    noted(first, "IPv4");
+    await clock.advance(700);
+    await withSync({ clock, family: "IPv6" }, async (second) => {
+      noted(second, "IPv6");
+      await clock.advance(5000);
+    });
+  });
+  assert.deepEqual(looks, ["IPv4 2000", "IPv6 2000", "IPv4 4000", "IPv6 4000"]);
+});
 
 Deno.test("FamilySync retries a failed repair", () =>
   withSync({ intervals: { minMs: 0, retryMs: 2000, maxMs: 3_600_000 } }, async (rig) => {
