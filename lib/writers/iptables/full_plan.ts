@@ -37,7 +37,8 @@ export class FullPlan {
   readonly #reading: XtReading;
   readonly #options: FullPlanOptions;
   readonly #draft = new Draft();
-  readonly #there: ReadonlySet<string>;
+  /** Names of chains, by table. */
+  readonly #there = new Map<string, Set<string>>();
   readonly #shared = new Map<string, OwnedRule[]>();
   /** The service port of each chain that one has of its own. */
   readonly owners = new Map<string, ServicePortKey>();
@@ -48,7 +49,11 @@ export class FullPlan {
     this.#desired = desired;
     this.#reading = reading;
     this.#options = options;
-    this.#there = new Set(reading.chains.map(({ name, table }) => nameOf(table, name)));
+    for (const { name, table } of reading.chains) {
+      const known = this.#there.get(table);
+      if (known) known.add(name);
+      else this.#there.set(table, new Set([name]));
+    }
     for (const { chain, table } of sharedChains) this.#shared.set(nameOf(table, chain), []);
   }
 
@@ -72,14 +77,14 @@ export class FullPlan {
   }
 
   #has(table: string, chain: string): boolean {
-    return this.#there.has(nameOf(table, chain));
+    return this.#there.get(table)?.has(chain) ?? false;
   }
 
   #addWhatIsBare(): void {
     const sources = new Set(jumps.map(({ chain, table }) => nameOf(table, chain)));
     for (const table of ownTables) {
       const needed = jumps.filter((jump) => jump.table === table).map(({ chain }) => chain);
-      const isTableThere = this.#reading.chains.some((chain) => chain.table === table);
+      const isTableThere = this.#there.has(table);
       const isComplete = needed.every((chain) => this.#has(table, chain));
       if (!isTableThere || !isComplete) this.#draft.addTable(table, [...new Set(needed)]);
     }

@@ -63,9 +63,8 @@ function hasOurChains(
   const there = new Set<string>();
   let own = 0;
   for (const { name, table } of chains) {
-    there.add(nameOf(table, name));
-    if (table !== "nat" || !isOwnChain(name)) continue;
-    if (owners.has(name)) own++;
+    if (table !== "nat" || !isOwnChain(name)) there.add(nameOf(table, name));
+    else if (owners.has(name)) own++;
     else if (!kept.has(name)) return false;
   }
   const others = [...sharedChains, ...bareChains, ...staticChains(context), ...jumps];

@@ -20,6 +20,7 @@ import type {
 import type { Applied } from "./applied.ts";
 import { type Followed, ForeignTouches } from "./foreign_touches.ts";
 import { areRulesDifferentIn, isDifferentAnywhere, isDifferentIn } from "./look.ts";
+import { isOwnChain } from "./names.ts";
 import type { OwnStamps } from "./own_stamps.ts";
 import { Rounds } from "./rounds.ts";
 import { ownTables } from "./rules/static_chains.ts";
@@ -52,7 +53,10 @@ export class Watch {
   readonly #touches: ForeignTouches;
   /** All other chains that were right are so still: what others touched is known. */
   #isSure = false;
-  /** Fingerprints of chains that were right, by name; one that we changed since is not among them. */
+  /**
+   * Fingerprints of chains that were right, by name; one that we changed since is not among them, nor is one
+   * that a service port has of its own, since they are many: rounds find what happens to those.
+   */
   readonly #fingerprints = new Map<string, string>();
   /** What the kernel said of all fingerprints together when they were right; undefined: unknown. */
   #digest: number | undefined;
@@ -120,8 +124,9 @@ export class Watch {
   #takeFingerprints(chains: readonly XtChain[]): void {
     this.#digest = undefined;
     this.#fingerprints.clear();
-    for (const { fingerprint, name, table } of chains) {
-      if (fingerprint !== undefined) this.#fingerprints.set(nameOf(table, name), fingerprint);
+    for (const chain of chains) {
+      if (chain.fingerprint === undefined || isOfService(chain)) continue;
+      this.#fingerprints.set(nameOf(chain.table, chain.name), chain.fingerprint);
     }
   }
 
@@ -211,9 +216,10 @@ export class Watch {
 
   #suspects(chains: readonly XtChain[]): ReadonlySet<string> {
     const suspects = new Set<string>();
-    for (const { fingerprint, name, table } of chains) {
-      const full = nameOf(table, name);
-      if (this.#fingerprints.get(full) !== fingerprint) suspects.add(full);
+    for (const chain of chains) {
+      if (isOfService(chain)) continue;
+      const full = nameOf(chain.table, chain.name);
+      if (this.#fingerprints.get(full) !== chain.fingerprint) suspects.add(full);
     }
     return suspects;
   }
@@ -229,4 +235,9 @@ export class Watch {
       return false;
     });
   }
+}
+
+/** A chain that a service port has of its own. */
+function isOfService({ name, table }: XtChain): boolean {
+  return table === "nat" && isOwnChain(name);
 }
