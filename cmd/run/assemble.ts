@@ -21,6 +21,7 @@ import type { ClusterState } from "../../lib/trackers/cluster_state.ts";
 import type { ModeRuntime, Probe } from "../../lib/writers/writer.ts";
 import type { RunContext } from "../run_command.ts";
 import type { RunOptions } from "../run_options.ts";
+import { openDoors } from "./leftovers.ts";
 import type { Machine } from "./machine.ts";
 import { processor } from "./processor.ts";
 import { ProgressLine } from "./progress_line.ts";
@@ -50,6 +51,7 @@ export async function assemble(
       "Cannot program the kernel: this process lacks CAP_NET_ADMIN; run it as root, or with that capability",
     );
   }
+  if (!options.dryRun) openDoors();
   const knowledge = await firstKnowledge(options, context, parts);
   if (lifetime.signal.aborted) return undefined;
   const { state } = knowledge;

@@ -21,6 +21,12 @@ const moveCheckMs = 5_000;
 /** How often they are looked for although nothing seems to have moved. */
 const longestMs = 60_000;
 
+/** Loads what looks for rules, while the start waits for something else: looking is short then. */
+export function openDoors(): void {
+  // Whoever looks is told.
+  for (const load of leftoversByMode.values()) load().catch(() => undefined);
+}
+
 /** The watch of a proxy that is put together. */
 export function leftoverWatch(proxy: Proxy): LeftoverWatch {
   return new LeftoverWatch({

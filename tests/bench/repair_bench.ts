@@ -2,7 +2,7 @@
  * What it takes to put right what others change in our table, beside a program that commits to its
  * own table once a second: the time to the repair, the processor's time, and how long the cluster's
  * changes take meanwhile. Ours alone: upstream's repairs nothing of this.
- *   scripts/bench repair [--services=10000] [--rates=0,1,10,100] [--seconds=30]
+ *   scripts/bench repair [--services=10000,30000] [--rates=0,1,10,100] [--seconds=30]
  */
 import { parseArgs } from "node:util";
 import { SmallCluster, untilAnsweredBy } from "../controlplane/rig/small_cluster.ts";
@@ -12,7 +12,7 @@ import { formatMs, formatTable, percentile, print } from "./table.ts";
 const { values } = parseArgs({
   args: Deno.args,
   options: {
-    services: { type: "string", default: "10000" },
+    services: { type: "string", default: "10000,30000" },
     // Changes a second of Services that nobody asks.
     rates: { type: "string", default: "0,1,10,100" },
     seconds: { type: "string", default: "30" },
@@ -95,8 +95,7 @@ async function repeatedly(
   }
 }
 
-async function main(): Promise<void> {
-  const services = Number(values.services);
+async function measureAll(services: number): Promise<void> {
   await using cluster = await SmallCluster.create();
   const bulk = new BulkCluster({ services, endpoints: ENDPOINTS });
   await cluster.api.createAll(bulk.objects());
@@ -134,11 +133,12 @@ async function main(): Promise<void> {
     );
     print(formatTable(columns, rows));
     print(
-      "\nPromised: a repair in 5000 ms; of a change p99 100 ms at 10,000 Services, 200 ms at 30,000.",
+      "\nPromised: a repair in 5000 ms; of a change p99 100 ms at 10,000 Services, 200 ms at 30,000; the " +
+        "processor beside the neighbour alone 8 %.\n",
     );
   } finally {
     await stop();
   }
 }
 
-await main();
+for (const services of values.services.split(",").map(Number)) await measureAll(services);

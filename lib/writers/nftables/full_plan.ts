@@ -9,7 +9,7 @@
  */
 import type { NftElement, NftOperation } from "../../kernel/nftables/operations.ts";
 import type { Endpoint, ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
-import { type Batch, BatchBuilder } from "./batch.ts";
+import { type Batch, BatchBuilder, mergeBatches } from "./batch.ts";
 import {
   type Contribution,
   contributionOf,
@@ -59,7 +59,8 @@ export class FullPlan {
   *batches(): Generator<Batch> {
     const wasLive = this.#index.isLive;
     const regular = regularChains(this.#desired.context);
-    yield this.#structure(wasLive ? [...regular, ...baseChains()] : regular);
+    const structure = this.#structure(wasLive ? [...regular, ...baseChains()] : regular);
+    yield mergeBatches([], [structure, this.#settings()]);
     yield* this.#services();
     if (!wasLive) yield chainBatch(this.#index, baseChains());
     if (this.#start.content?.isDormant) yield this.#awakening();
@@ -88,13 +89,15 @@ export class FullPlan {
     return chainBatch(this.#index, chains, batch);
   }
 
-  *#services(): Generator<Batch> {
-    const { settings } = this.#desired.context;
+  #settings(): Batch {
     const draft = this.#draft();
-    const ofSettings = contributionOfSettings(settings);
-    draft.change(emptyContribution, ofSettings, undefined);
-    this.ledger.census.replace(emptyContribution, ofSettings, undefined);
-    yield draft.finish().main;
+    const settings = contributionOfSettings(this.#desired.context.settings);
+    draft.change(emptyContribution, settings, undefined);
+    this.ledger.census.replace(emptyContribution, settings, undefined);
+    return draft.finish().main;
+  }
+
+  *#services(): Generator<Batch> {
     for (const group of this.#desired.groups) {
       const draft = this.#draft();
       for (const servicePort of group) {
