@@ -112,7 +112,7 @@ function parseIpv4(text: string): Uint8Array | undefined {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code >= 48 && code <= 57) {
-      octet = (octet < 0 ? 0 : octet * 10) + code - 48;
+      octet = Math.max(octet, 0) * 10 + code - 48;
       if (octet > 255) return undefined;
     } else if (code === 46 && octet >= 0 && index < 3) {
       bytes[index++] = octet;

@@ -185,6 +185,18 @@ export const equivalents: readonly Equivalent[] = [
       '`textOf(overrides.get("mode")) ?? textOf(given.get("mode")) ?? ""` -> `(textOf(overrides.get("mode")) ?? textOf(given.get("mode")))`',
     reason: "it is only compared with the names of two modes",
   },
+  {
+    path: "lib/base/yaml_block.ts",
+    code: "const maxDepth = 32;",
+    change: "`32` -> `33`",
+    reason: "what is too deep for the quick reader is read by the other one, to the same result",
+  },
+  {
+    path: "lib/config/convert/rewrite.ts",
+    code: "const comment = mapping.commentBefore ?? undefined;",
+    change: "`mapping.commentBefore ?? undefined` -> `(mapping.commentBefore)`",
+    reason: "a mapping whose comment is null has none either",
+  },
 ];
 
 /** Whether the mutant is in the list. */

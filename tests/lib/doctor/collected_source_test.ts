@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CollectedSource } from "../../../lib/doctor/collected_source.ts";
 import type { WatchBatch } from "../../../lib/kube/object_batch.ts";
-import type { ApiObject, ServiceCIDR } from "../../../lib/kube/objects.ts";
+import type { ApiObject, Namespace, Node, ServiceCIDR } from "../../../lib/kube/objects.ts";
 import type { Source } from "../../../lib/watchers/source.ts";
 import type { Watcher } from "../../../lib/watchers/watcher.ts";
 
@@ -26,12 +26,13 @@ const replace = <T extends ApiObject>(...objects: readonly T[]): WatchBatch<T> =
   objects,
 });
 
-function sourceOf(serviceCIDRs: Watcher<ServiceCIDR>): Source {
+function sourceOf(serviceCIDRs: Watcher<ServiceCIDR>, rest: Partial<Source> = {}): Source {
   return {
     services: watcherOf(replace()),
     endpointSlices: watcherOf(replace()),
     nodes: watcherOf(replace()),
     serviceCIDRs,
+    ...rest,
   };
 }
 
@@ -78,4 +79,26 @@ Deno.test("it is complete when each resource has told its state, but for Service
   await drain(source.serviceCIDRs);
   await source.hasServiceCIDRs;
   assert.deepEqual(told, ["all", "ranges"]);
+});
+
+Deno.test("the node of the source is kept, and names of namespaces pass by", async () => {
+  const node: Node = {
+    namespace: "",
+    name: "node-a",
+    resourceVersion: "1",
+    addresses: [],
+    podCIDRs: [],
+    zone: "",
+    taintKeys: [],
+    deleting: false,
+  };
+  const namespaces = watcherOf<Namespace>();
+  const source = new CollectedSource(
+    sourceOf(watcherOf(), { nodes: watcherOf(replace(node)), namespaces }),
+  );
+  assert.equal(source.objects.node, undefined);
+  await drain(source.nodes);
+  assert.deepEqual(source.objects.node, node);
+  assert.equal(source.namespaces, namespaces);
+  assert.equal(new CollectedSource(sourceOf(watcherOf())).namespaces, undefined);
 });
