@@ -44,7 +44,7 @@ export const doctorCommand: Command = createDoctorCommand({
     });
   },
   recordFolder,
-  rehearse: onStage,
+  rehearse: (request, signal) => onStage(request, { signal }),
 });
 
 /** The command over whatever machine. For tests: they bring one in memory. */

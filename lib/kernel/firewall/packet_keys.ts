@@ -4,8 +4,6 @@
 export const Meta = {
   protocol: 1,
   mark: 3,
-  iif: 4,
-  oif: 5,
   iifname: 6,
   oifname: 7,
   nfproto: 15,

@@ -109,6 +109,27 @@ Deno.test("/metrics tells when the process started", async () => {
   assert.equal((await pages()("/metrics")).headers.get("process-start-time-unix"), "1700000000");
 });
 
+Deno.test("/statusz tells the start to the second", async () => {
+  const startMs = 1_700_000_000_600;
+  const get = pages({
+    statusz: {
+      startMs,
+      now: () => startMs + 1_500,
+      runtimeVersion: "deno",
+      binaryVersion: "1.37.0",
+      emulationVersion: "1.37",
+      paths: [],
+      details: () => ({}),
+    },
+  });
+  const accept = "application/json;v=v1alpha1;g=config.k8s.io;as=Statusz";
+  const { startTime, uptimeSeconds } = JSON.parse(
+    (await get("/statusz", { headers: { accept } })).text,
+  );
+  assert.equal(Date.parse(startTime), 1_700_000_000_000);
+  assert.equal(uptimeSeconds, 1);
+});
+
 Deno.test("/flagz and /statusz are not found while their gates are off", async () => {
   const get = pages({ flagz: undefined, statusz: undefined });
   assert.deepEqual([(await get("/flagz")).status, (await get("/statusz")).status], [404, 404]);

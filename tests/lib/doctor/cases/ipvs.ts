@@ -124,6 +124,7 @@ export const ipvsCases: readonly CheckCases[] = [
   table({ id: "IPV03", needs: "ipvs" }, [
     ["rr", { ipvs: ipvs([server()]) }, "pass", ["Random from now on"]],
     ["lc", { ipvs: ipvs([server({ scheduler: "lc" })]) }, "warn", [/count no longer/]],
+    ["not loaded", { ipvs: absent }, "pass", ["Random from now on"]],
     ["configured", { ipvs: ipvs([]), configuration: settingsOf({ scheduler: "sed" }) }, "warn", []],
     [
       "sh, by which clients stay",
@@ -373,6 +374,7 @@ export const ipvsCases: readonly CheckCases[] = [
   ]),
   table({ id: "IPV11", needs: "objects" }, [
     ["none", { objects: shop, network: node }, "pass", []],
+    ["no cluster", { objects: absent, network: node }, "pass", []],
     [
       "an external address",
       { objects: objects([service({ externalIPs: ["192.168.1.1"] })]), network: node },

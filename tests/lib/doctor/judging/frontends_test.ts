@@ -199,3 +199,24 @@ for (
     assert.deepEqual(fates.map(({ from }) => from), ["far", "near"].slice(0, sources.length));
   });
 }
+
+for (
+  const [addresses, sampled] of [
+    [["192.168.1.1/24"], 20],
+    [["192.168.1.1/24", "fd00:192:168:1::1/64"], 10],
+  ] as const
+) {
+  Deno.test(`outsideFates() takes fewer ports where there are many rules, to ${addresses}`, () => {
+    // No packet comes to this chain; how many come is not known before.
+    const rules = Array.from({ length: 12_499 }, () => ({ expressions: [] }));
+    const firewall = [{ engine: "nft", family: "ip", name: "x", chains: [{ name: "c", rules }] }];
+    const ports = Array.from({ length: 60 }, (_, at) => ({ ...web, port: 30_000 + at }));
+    const fates = outsideFates({
+      firewall: firewall as unknown as Parameters<typeof outsideFates>[0]["firewall"],
+      network: valueOf(network({ eth0: addresses })),
+      objects: { ...cluster(), node: undefined },
+      ports,
+    });
+    assert.equal(new Set(fates.map(({ port }) => port.port)).size, sampled);
+  });
+}

@@ -94,6 +94,24 @@ const listings: readonly {
     complete: true,
   },
   {
+    name: "the fifth dump is the last that may be whole",
+    answer: (sequence, attempt) => [
+      entry({ sequence, flags: multi | (attempt < 4 ? MessageFlag.dumpInterrupted : 0) }),
+      done(sequence),
+    ],
+    flows: 4,
+    complete: true,
+  },
+  {
+    name: "a sixth dump is not asked for",
+    answer: (sequence, attempt) => [
+      entry({ sequence, flags: multi | (attempt < 5 ? MessageFlag.dumpInterrupted : 0) }),
+      done(sequence),
+    ],
+    flows: 4,
+    complete: false,
+  },
+  {
     name: "a table that is torn each time is told as a part",
     answer: (sequence) => [
       entry({ sequence, flags: multi | MessageFlag.dumpInterrupted }),

@@ -128,7 +128,8 @@ const rows: readonly Row[] = [
     [[BitwiseAttr.from, 1], [BitwiseAttr.into, 2], mask, xor],
     { kind: "bitwise", from: 1, into: 2, mask: bytes, xor: bytes },
   ],
-  ["bitwise", [[BitwiseAttr.into, 2], [BitwiseAttr.op, 1], mask, xor], unknownBits],
+  // NFTA_BITWISE_OP: a shift.
+  ["bitwise", [[BitwiseAttr.into, 2], [6, 1], mask, xor], unknownBits],
   ["bitwise", [[BitwiseAttr.into, 2], mask], unknownBits],
   ["bitwise", [[BitwiseAttr.into, 2]], unknownBits],
   [

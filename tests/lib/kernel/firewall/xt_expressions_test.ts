@@ -211,6 +211,16 @@ const matches: readonly (readonly [
     ],
   ],
   [
+    "both addresses, the destination turned round",
+    structure("addrtype", 1, 8, [[0, 2, 1 << 1], [2, 2, 1 << 2], [4, 4, 2]]),
+    [
+      { kind: "fib", result: 3, flags: 1, into: 1 },
+      ...lookup([[host(1), host(1)]], false),
+      { kind: "fib", result: 3, flags: 2, into: 1 },
+      ...lookup([[host(2), host(2)]], true),
+    ],
+  ],
+  [
     "the destination turned round",
     structure("addrtype", 1, 8, [[2, 2, 1 << 15], [4, 4, 2]]),
     [{ kind: "fib", result: 3, flags: 2, into: 1 }, ...lookup([[host(15), host(15)]], true)],

@@ -70,6 +70,11 @@ for (const [text, bytes] of bad) {
   });
 }
 
+Deno.test("writeAddress() refuses a second gap behind one at the very beginning", () => {
+  const target = { into: new Uint8Array(16), at: 0 };
+  assert.throws(() => writeAddress("::1::2", 16, target), RangeError);
+});
+
 /** First and last address of the range. */
 function range(text: string): string {
   const bytes = text.includes(":") ? 16 : 4;

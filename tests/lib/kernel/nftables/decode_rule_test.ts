@@ -194,7 +194,8 @@ const foreign: readonly (readonly [why: string, name: string, data: readonly Att
   ["a range that is to match", "range", [...range, [RangeAttr.op, 0]]],
   ["a range without its end", "range", [...range.slice(0, 2), [RangeAttr.op, RANGE_NOT]]],
   ["a range without its begin", "range", [range[2], [RangeAttr.op, RANGE_NOT]]],
-  ["a shift", "bitwise", [...bitwise, [BitwiseAttr.op, 1]]],
+  // NFTA_BITWISE_OP, which every kernel sends.
+  ["a shift", "bitwise", [...bitwise, [6, 1]]],
   ["bits without a mask", "bitwise", [...bitwise.slice(0, 2), bitwise[3]]],
   ["bits without what turns them", "bitwise", bitwise.slice(0, 3)],
   ["a verdict of userspace", "immediate", [[ImmediateAttr.data, [[DataAttr.verdict, [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readAttributes, readU32be } from "../../../../lib/kernel/netlink/attributes.ts";
+import { readAttributes, readU32be, readU64be } from "../../../../lib/kernel/netlink/attributes.ts";
 import { readMessages } from "../../../../lib/kernel/netlink/messages.ts";
 import { compareElementLists } from "../../../../lib/kernel/nf_tables/compare_element_lists.ts";
 import { ElementCursor } from "../../../../lib/kernel/nf_tables/element_cursor.ts";
@@ -47,6 +47,19 @@ Deno.test("encodeBatch() starts another message before an element list outgrows 
     assert.equal(index, count++);
   }
   assert.equal(count, 9000);
+});
+
+Deno.test("encodeBatch() tells the kernel in milliseconds when an element goes", () => {
+  const clients = { name: "clients", key: ["addr"], timeoutSeconds: 90 } as const;
+  const { bytes } = encodeBatch(table, [{
+    kind: "add-elements",
+    set: clients.name,
+    elements: [{ key: ["192.168.0.9"], timeoutSeconds: 61 }],
+  }], { setOf: () => clients });
+  const element = readAttributes(elementList(bytes)).get(1);
+  // NFTA_SET_ELEM_TIMEOUT
+  const timeout = element && readAttributes(element).get(4);
+  assert.equal(timeout && readU64be(timeout), 61_000n);
 });
 
 Deno.test("encodeBatch() numbers its messages and knows the operation of each", () => {
