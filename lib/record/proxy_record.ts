@@ -114,6 +114,6 @@ function textOf(fields: Fields, name: string): string {
 
 function numberOf(fields: Fields, name: string): number {
   const value = fields[name];
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
   throw new RangeError(`${name} is not a number`);
 }

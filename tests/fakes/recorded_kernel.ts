@@ -18,9 +18,11 @@ export type LibcFunctions = Pick<
   | "bind"
   | "close"
   | "getsockopt"
+  | "ioctl"
   | "malloc_trim"
   | "mallopt"
   | "open"
+  | "read"
   | "recv"
   | "sendLater"
   | "sendto"
@@ -29,6 +31,7 @@ export type LibcFunctions = Pick<
   | "socket"
   | "syscall"
   | "unshare"
+  | "write"
 >;
 
 type ReadFile = () => string | undefined;

@@ -221,6 +221,19 @@ export const equivalents: readonly Equivalent[] = [
     change: "`0x2` -> `3`",
     reason: "both flags are always taken out together, and the other one is 1",
   },
+  {
+    path: "lib/kube/protobuf/reader.ts",
+    code: "const internSlots = 4096;",
+    change: "`4096` -> `8192`",
+    reason: "texts are equal whether they are found again or made anew",
+  },
+  {
+    path: "lib/kube/protobuf/reader.ts",
+    code: "let hash = end - start;",
+    change: "`end - start` -> `(end + start)`",
+    reason:
+      "the hash chooses a slot; the text in it is compared, and made anew where it is another",
+  },
 ];
 
 /** Whether the mutant is in the list. */

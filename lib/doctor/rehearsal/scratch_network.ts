@@ -4,7 +4,7 @@
  * dropped. No packet leaves this process.
  */
 import type { Clock } from "../../base/clock.ts";
-import { familyOfCanonicalIp, formatIp, parseIp } from "../../base/ip.ts";
+import { familyOfCanonicalIp, parseIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { Protocol } from "../../base/protocol.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
@@ -13,9 +13,10 @@ import type { AddressChange, Links } from "../../kernel/links/links.ts";
 import { addDefaultRoute, setLinkUp } from "../../kernel/links/set_up.ts";
 import { buildPacket } from "../../kernel/packets/build_packet.ts";
 import { RawSender } from "../../kernel/packets/raw_sender.ts";
-import { readPacket, type SeenPacket } from "../../kernel/packets/read_packet.ts";
+import { readPacket } from "../../kernel/packets/read_packet.ts";
 import { ensureSysctl } from "../../kernel/sysctl.ts";
 import { Tun } from "../../kernel/packets/tun.ts";
+import { type Outcome, outcomeOf, type SentPacket } from "./outcome_of.ts";
 
 /** A connection that is tried. Addresses are canonical text. */
 export interface Attempt {
@@ -24,12 +25,6 @@ export interface Attempt {
   readonly port: number;
   readonly protocol: Protocol;
 }
-
-/** What became of it. */
-export type Outcome =
-  | { readonly kind: "forwarded"; readonly to: string; readonly port: number; readonly by: string }
-  | { readonly kind: "refused" }
-  | { readonly kind: "nothing" };
 
 /** The two addresses of a family that nobody else has: of a client outside, and of this node. */
 export interface Ends {
@@ -137,7 +132,7 @@ export class ScratchNetwork implements PacketNetwork {
     });
     if (from === "outside") this.#tun.write(packet);
     else this.#senderOf(family).send(packet, destination);
-    return this.#outcome({ id, protocol, sourcePort, source: formatIp(source) });
+    return this.#outcome({ id, protocol, sourcePort });
   }
 
   [Symbol.dispose](): void {
@@ -150,7 +145,7 @@ export class ScratchNetwork implements PacketNetwork {
     return changeAddress(this.#links, { kind, ip, family, linkIndex: this.#index });
   }
 
-  #outcome(sent: Sent): Outcome {
+  #outcome(sent: SentPacket): Outcome {
     let outcome: Outcome = { kind: "nothing" };
     for (let bytes = this.#tun.read(); bytes !== undefined; bytes = this.#tun.read()) {
       const seen = readPacket(bytes);
@@ -164,24 +159,6 @@ export class ScratchNetwork implements PacketNetwork {
     if (!sender) this.#senders.set(family, sender = new RawSender(family));
     return sender;
   }
-}
-
-interface Sent {
-  readonly id: number;
-  readonly protocol: Protocol;
-  readonly sourcePort: number;
-  readonly source: string;
-}
-
-/** Undefined for what belongs to no packet of ours, or to an earlier one. */
-function outcomeOf(seen: SeenPacket, sent: Sent): Outcome | undefined {
-  if (seen.protocol !== sent.protocol) return undefined;
-  if (seen.kind === "refused") {
-    return seen.clientPort === sent.sourcePort ? { kind: "refused" } : undefined;
-  }
-  if (seen.id !== sent.id) return undefined;
-  const { destination, destinationPort, source } = seen;
-  return { kind: "forwarded", to: destination, port: destinationPort, by: source };
 }
 
 /** A router between the world and itself, that answers each refusal and asks nobody anything. */

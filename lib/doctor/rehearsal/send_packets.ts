@@ -15,7 +15,8 @@ import {
   frontendsOf,
 } from "./frontends.ts";
 import type { PacketFault, PacketReport } from "./report.ts";
-import type { Attempt, Ends, Outcome, PacketNetwork } from "./scratch_network.ts";
+import type { Outcome } from "./outcome_of.ts";
+import type { Attempt, Ends, PacketNetwork } from "./scratch_network.ts";
 
 /** What packets are sent through, and to how many frontends at most. */
 export interface SendOptions {

@@ -18,6 +18,8 @@ Deno.test("a record is read as it was written, and says which version its form h
   const { cookie: _, ...namespace } = exampleRecord.namespace;
   const old = { ...exampleRecord, namespace };
   assert.deepEqual(parseRecord(formatRecord(old)), old, "of a kernel without cookies");
+  const first = { ...exampleRecord, process: { ...exampleRecord.process, pid: 1 } };
+  assert.deepEqual(parseRecord(formatRecord(first)), first, "of a container");
 });
 
 Deno.test("a field that a later version adds is no fault", () => {
@@ -43,6 +45,7 @@ const broken: readonly { readonly what: string; readonly text: string; readonly 
   changed({ namespace: { inode: "1" } }, "inode is not a number"),
   changed({ namespace: { inode: 1, cookie: 2 } }, "cookie is not a line of text"),
   changed({ process: { pid: -1, startedAt: "x" } }, "pid is not a number"),
+  changed({ process: { pid: 0, startedAt: "x" } }, "pid is not a number"),
   changed({ process: { pid: 1.5, startedAt: "x" } }, "pid is not a number"),
   changed({ process: { pid: 1 } }, "startedAt is not a line of text"),
   changed({ sysctls: {} }, "sysctls is not a list"),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import type { Outcome } from "../../../../lib/doctor/rehearsal/outcome_of.ts";
 import type {
   Attempt,
   Ends,
-  Outcome,
   PacketNetwork,
 } from "../../../../lib/doctor/rehearsal/scratch_network.ts";
 import { sendPackets } from "../../../../lib/doctor/rehearsal/send_packets.ts";

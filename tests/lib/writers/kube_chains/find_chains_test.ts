@@ -109,12 +109,16 @@ Deno.test("find() tells what is in the older tables, without reading a table tha
   assert.deepEqual(await objects(), [[], []]);
   set(5, 1000, ["KUBE-SERVICES"]);
   assert.deepEqual(await objects(), [[], []]);
-  set(20, 5000, ["DOCKER", "KUBE-MARK-MASQ"]);
+  set(20, 4 << 20, ["DOCKER", "KUBE-MARK-MASQ"]);
   assert.deepEqual(await objects(), [[], []]);
   set(20, 5000, ["KUBE-SERVICES", "KUBE-PORTALS-HOST"]);
   assert.deepEqual(await objects(), [
     [["legacy", "IPv6", ["chain KUBE-SERVICES of table nat of ip6tables-legacy"]]],
     [["chain KUBE-PORTALS-HOST of table nat of ip6tables-legacy"]],
+  ]);
+  set(900, (4 << 20) + 1, []);
+  assert.deepEqual((await objects())[0], [
+    ["legacy", "IPv6", ["900 entries of table nat of ip6tables-legacy"]],
   ]);
   set(900_000, 190 << 20, []);
   assert.deepEqual(await objects(), [
@@ -141,7 +145,7 @@ Deno.test("confirm() looks into large older tables, and leaves out those that ha
     "it changed meanwhile",
   );
   legacyTables.among = () => assert.fail("it is small, or gone");
-  legacyTables.tables.set("IPv4 nat", { entries: 900, bytes: 1 << 20 });
+  legacyTables.tables.set("IPv4 nat", { entries: 900, bytes: 4 << 20 });
   legacyTables.tables.delete("IPv6 nat");
   assert.deepEqual(await iptables.confirm?.(kernel, { found, signal }), found);
   const stopped = iptables.confirm?.(kernel, { found, signal: AbortSignal.abort() });

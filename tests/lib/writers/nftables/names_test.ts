@@ -55,6 +55,19 @@ Deno.test("endpointNames() cuts the longest names, and keeps them apart by their
   assert.notEqual(one, other);
 });
 
+Deno.test("endpointNames() cuts no name that just fits", () => {
+  const nameOf = (letters: number) => {
+    const long = { name: "s".repeat(63), namespace: "n".repeat(63), portName: "p".repeat(letters) };
+    const ip = "fd00:1111:2222:3333:4444:5555:6666:7777";
+    const { chain } = endpointNames(servicePort(long), { ip, port: 65_535, isLocal: false });
+    return chain.slice("endpoint-".length);
+  };
+  assert.equal(nameOf(52).length, 240);
+  assert.match(nameOf(52), /\/65535$/);
+  assert.equal(nameOf(53).length, 240);
+  assert.match(nameOf(53), /\.\.\.$/);
+});
+
 Deno.test("servicePortComment() names the service port within 128 bytes", () => {
   assert.equal(servicePortComment(servicePort({ name: "web", portName: "http" })), "ns/web:http");
   assert.equal(servicePortComment(servicePort({ name: "web", portName: "" })), "ns/web");
