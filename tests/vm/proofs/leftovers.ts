@@ -56,8 +56,9 @@ const outOfIpvs = {
 const pairs: readonly TriedPair[] = [
   { ...outOfIpvs, by: "upstream" },
   { ...outOfIpvs, by: "us", isLong: true },
-  { by: "us", old: left(ipvs), now: iptables, most: 5, isUnsafe: true, isLong: true },
-  { by: "us", old: left(ipvs), now: iptablesLegacy, most: 5, isUnsafe: true, isLong: true },
+  // A packet to an address on the link meets no rule of hook forward, where iptables mode refuses and drops.
+  { by: "us", old: left(ipvs), now: iptables, most: 24, isUnsafe: true, isLong: true },
+  { by: "us", old: left(ipvs), now: iptablesLegacy, most: 24, isUnsafe: true, isLong: true },
   { by: "us", old: left(nftablesMode), now: ipvs, most: 0, isLong: true },
   { by: "us", old: left(iptables), now: ipvs, most: 24, isUnsafe: true, isLong: true },
   { by: "us", old: left(iptablesLegacy), now: ipvs, most: 160, isUnsafe: true, isLong: true },
