@@ -1,9 +1,9 @@
 /** What iptables mode may have left in either engine of iptables, and its removal. */
 import type { Kernel } from "../../kernel/kernel.ts";
 import { type ChainSearch, confirmChains, findChains } from "../kube_chains/find_chains.ts";
-import { NatChain, serviceChains } from "../kube_chains/names.ts";
+import { IpvsChain, NatChain, natTable, serviceChains } from "../kube_chains/names.ts";
 import { iptablesOwned, ipvsLinkSetting } from "../kube_chains/owned_chains.ts";
-import { chainRemoval } from "../kube_chains/removal.ts";
+import { chainRemoval, type Place } from "../kube_chains/removal.ts";
 import type { Leftover, ModeLeftovers } from "../leftovers.ts";
 import { withCounters } from "./counter_removal.ts";
 import { served } from "./served.ts";
@@ -19,7 +19,7 @@ export const leftovers: ModeLeftovers = {
     owned: iptablesOwned,
     sharing: {
       reason: "ipvs mode, whose kube-ipvs0 is there",
-      isThere: (kernel) => Promise.resolve(hasIpvsLink(kernel)),
+      isThere: hasIpvsMode,
     },
   })),
   served,
@@ -38,4 +38,18 @@ function isOfServices(object: string): boolean {
 
 function hasIpvsLink({ sysctl }: Kernel): boolean {
   return sysctl.read(ipvsLinkSetting) !== undefined;
+}
+
+/** Whether ipvs mode serves by rules in this place: what was left in another one is not shared with it. */
+async function hasIpvsMode(kernel: Kernel, { backend, family }: Place): Promise<boolean> {
+  if (!hasIpvsLink(kernel)) return false;
+  const { legacyTables } = kernel;
+  if (backend === "legacy") {
+    if (!legacyTables.loaded(family).includes(natTable)) return false;
+    const there = await legacyTables.among(family, natTable, [IpvsChain.loadBalancer]);
+    // A table that changes while it is read may have it.
+    return there?.length !== 0;
+  }
+  const { chains } = await (await kernel.xtables("nft")).read(family, [natTable]);
+  return chains.some(({ name }) => name === IpvsChain.loadBalancer);
 }

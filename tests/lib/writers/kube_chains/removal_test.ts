@@ -99,16 +99,36 @@ Deno.test("what an old kubelet made alone is not touched", async () => {
 
 Deno.test("what ipvs mode needs stays while kube-ipvs0 is there", async () => {
   const sysctl = new FakeSysctl({ "net/ipv4/conf/kube-ipvs0/forwarding": "1" });
-  const kernel = kernelWith("nft", { chains: ["KUBE-SERVICES", "KUBE-MARK-MASQ", hashed], sysctl });
+  const ofIpvs = ["KUBE-SERVICES", "KUBE-MARK-MASQ", "KUBE-LOAD-BALANCER"];
+  const kernel = kernelWith("nft", { chains: [...ofIpvs, hashed], sysctl });
   const plan = await iptables.removal.plan(kernel, signal);
   assert.deepEqual(plan.steps.map(({ name }) => name), [hashed]);
   assert.match(plan.kept[0].what, /KUBE-SERVICES, KUBE-POSTROUTING, KUBE-MARK-MASQ/);
   assert.match(plan.kept[0].reason, /shared with ipvs mode/);
   const { remaining } = await iptables.removal.apply(kernel, plan, signal);
   assert.deepEqual(remaining, []);
-  assert.deepEqual(await namesIn(kernel, "nft"), ["KUBE-SERVICES", "KUBE-MARK-MASQ"]);
+  assert.deepEqual(await namesIn(kernel, "nft"), ofIpvs);
   const again = await iptables.removal.plan(kernel, signal);
   assert.deepEqual([again.steps, again.kept], [[], []]);
+});
+
+Deno.test("what was left in the older tables goes whole where ipvs mode serves in nft", async () => {
+  const sysctl = new FakeSysctl({ "net/ipv4/conf/kube-ipvs0/forwarding": "1" });
+  const chains = ["KUBE-SERVICES", "KUBE-MARK-MASQ", hashed];
+  const kernel = kernelWith("legacy", { chains, sysctl });
+  const ofIpvs = ["KUBE-SERVICES", "KUBE-LOAD-BALANCER"];
+  kernel.rules.nft.edit("IPv4", [
+    { kind: "add-table", table: "nat" },
+    ...ofIpvs.map((chain) => ({ kind: "add-chain", table: "nat", chain }) as const),
+  ]);
+  const plan = await iptables.removal.plan(kernel, signal);
+  assert.deepEqual(
+    plan.steps.map(({ backend, name }) => `${backend} ${name}`).sort(),
+    chains.map((name) => `legacy ${name}`).sort(),
+  );
+  await iptables.removal.apply(kernel, plan, signal);
+  assert.deepEqual(await namesIn(kernel, "legacy"), []);
+  assert.deepEqual(await namesIn(kernel, "nft"), ofIpvs);
 });
 
 Deno.test("without the tool of the older tables what is there remains, with what to install", async () => {
@@ -225,8 +245,9 @@ Deno.test("a plan is made anew where another mode came since", async () => {
   const plan = await iptables.removal.plan(kernelWith("nft", { chains }), signal);
   assert.equal(plan.steps.length, 3);
   const sysctl = new FakeSysctl({ "net/ipv4/conf/kube-ipvs0/forwarding": "1" });
-  const kernel = kernelWith("nft", { chains, sysctl });
+  const kernel = kernelWith("nft", { chains: [...chains, "KUBE-LOAD-BALANCER"], sysctl });
   const { removed } = await iptables.removal.apply(kernel, plan, signal);
   assert.deepEqual(removed.map(({ name }) => name), [hashed]);
-  assert.deepEqual(await namesIn(kernel, "nft"), ["KUBE-SERVICES", "KUBE-MARK-MASQ"]);
+  const left = ["KUBE-SERVICES", "KUBE-MARK-MASQ", "KUBE-LOAD-BALANCER"];
+  assert.deepEqual(await namesIn(kernel, "nft"), left);
 });
