@@ -53,6 +53,7 @@ export class FakeXtables implements Xtables {
   #nextCommit: FakeRefusal | undefined;
   /** What commits touched, by the generation that they changed. */
   readonly #touched = new Map<number, readonly FakeTouch[]>();
+  #withheld: number | undefined;
   /** A number for each text that was ever digested. */
   readonly #digests = new Map<string, number>();
 
@@ -87,6 +88,12 @@ export class FakeXtables implements Xtables {
   /** Nobody is told of the commits until now. */
   loseNotices(): void {
     this.#touched.clear();
+  }
+
+  /** Nobody is told of the last commit, as if that were still to come. */
+  withholdNotice(): void {
+    this.#withheld = this.#generation - 1;
+    this.#touched.delete(this.#withheld);
   }
 
   /** How many rules look into this set. */
@@ -150,7 +157,8 @@ export class FakeXtables implements Xtables {
       Promise.resolve({
         of: (before) => {
           const touched = this.#touched.get(Number(before));
-          if (!touched) return Number(before) === this.#generation ? "later" : "lost";
+          const isLate = Number(before) === this.#generation || Number(before) === this.#withheld;
+          if (!touched) return isLate ? "later" : "lost";
           const chains = touched.filter((each) => each.family === family);
           return { after: String(Number(before) + 1), chains };
         },

@@ -51,6 +51,8 @@ export class Watch {
   /** What happened until this state is right, or is among what is to be looked at. */
   #trusted: XtStamp | undefined;
   readonly #touches: ForeignTouches;
+  /** Where the kernel was still to tell of a commit when somebody looked. */
+  #awaited: XtStamp | undefined;
   /** All other chains that were right are so still: what others touched is known. */
   #isSure = false;
   /**
@@ -179,11 +181,15 @@ export class Watch {
 
   /** Takes what was told until this state. What was lost is not asked for again. */
   async #follow(stamp: XtStamp): Promise<Followed["end"]> {
-    const followed = this.#trusted === undefined
-      ? { end: "lost" as const }
+    const followed: Followed = this.#trusted === undefined
+      ? { end: "lost", latest: stamp }
       : await this.#touches.follow(this.#trusted, stamp);
-    this.#trusted = followed.end === "lost" ? stamp : followed.latest;
-    return followed.end;
+    // It tells within a commit, so what was late at the last look as well will not come.
+    const isOverdue = followed.end === "later" && followed.latest === this.#awaited;
+    const end = isOverdue ? "lost" : followed.end;
+    this.#awaited = end === "later" ? followed.latest : undefined;
+    this.#trusted = end === "lost" ? stamp : followed.latest;
+    return end;
   }
 
   async #areTouchedDifferent(applied: Applied, live: XtRules): Promise<boolean> {

@@ -147,6 +147,15 @@ Deno.test("a repair reads the own chains that others touched, and those that are
   }
 });
 
+Deno.test("drifted() waits for what is told late, once", async () => {
+  const harness = new Harness();
+  await harness.full(snapshot);
+  harness.xtables.edit("IPv4", [{ kind: "flush-chain", table: "nat", chain: "KUBE-SERVICES" }]);
+  harness.xtables.withholdNotice();
+  assert.equal(await harness.drifted(), false);
+  assert.equal(await harness.drifted(), true);
+});
+
 Deno.test("after a round over all rules it is known again which chains are right", async () => {
   for (const seconds of [4, 120]) {
     const harness = new Harness();
