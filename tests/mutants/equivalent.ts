@@ -234,6 +234,13 @@ export const equivalents: readonly Equivalent[] = [
     reason:
       "the hash chooses a slot; the text in it is compared, and made anew where it is another",
   },
+  {
+    path: "lib/kernel/nf_tables/compare_element_lists.ts",
+    code:
+      "for (let i = start; i < start + length; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);",
+    change: "`0x01000193` -> `33555238`",
+    reason: "the hash chooses a slot; elements are compared as a whole",
+  },
 ];
 
 /** Whether the mutant is in the list. */
