@@ -49,6 +49,25 @@ Deno.test("cold requests that start together share one connection, as do those t
     assert.equal(portsOf(server).size, 1);
   }));
 
+Deno.test("a connection is kept however long it rests, with the cluster's authority alone", async () => {
+  const { createHttpClient } = Deno;
+  const asked: Deno.CreateHttpClientOptions[] = [];
+  Deno.createHttpClient = (options) => {
+    asked.push(options as Deno.CreateHttpClientOptions);
+    return createHttpClient(options as Deno.CreateHttpClientOptions);
+  };
+  try {
+    await withServer({}, async (server, client) => {
+      await list(client);
+      assert.deepEqual(asked.map(({ caCerts, poolIdleTimeout }) => [caCerts, poolIdleTimeout]), [
+        [[server.authority.certificate], false],
+      ]);
+    });
+  } finally {
+    Deno.createHttpClient = createHttpClient;
+  }
+});
+
 Deno.test("cold requests that start together try one connection between them", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const accepted: Deno.TcpConn[] = [];
