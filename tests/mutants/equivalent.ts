@@ -241,6 +241,12 @@ export const equivalents: readonly Equivalent[] = [
     change: "`0x01000193` -> `33555238`",
     reason: "the hash chooses a slot; elements are compared as a whole",
   },
+  {
+    path: "lib/node/node_guard.ts",
+    code: "const known = () => (current()?.podCIDRs.length ?? 0) > 0;",
+    change: "`current()?.podCIDRs.length ?? 0` -> `(current()?.podCIDRs.length)`",
+    reason: "undefined is not above 0 either",
+  },
 ];
 
 /** Whether the mutant is in the list. */

@@ -138,3 +138,12 @@ Deno.test("matchStructure() says which set is missing", () => {
   assert.throws(() => matchStructure(match, sampleSets), says);
   assert.throws(() => matchStructure(match), says);
 });
+
+Deno.test("targetStructure() masquerades with the one range that the kernel asks for", () => {
+  const hexOf = (randomFully: boolean, family: "IPv4" | "IPv6") =>
+    targetStructure({ kind: "masquerade", randomFully }, family)?.info.toHex();
+  // struct nf_nat_ipv4_multi_range_compat: how many ranges, and the flags of the first.
+  assert.equal(hexOf(true, "IPv4"), `0100000010000000${"0".repeat(32)}`);
+  assert.equal(hexOf(false, "IPv4"), `01000000${"0".repeat(40)}`);
+  assert.equal(hexOf(true, "IPv6"), `10000000${"0".repeat(72)}`);
+});
