@@ -247,6 +247,12 @@ export const equivalents: readonly Equivalent[] = [
     change: "`current()?.podCIDRs.length ?? 0` -> `(current()?.podCIDRs.length)`",
     reason: "undefined is not above 0 either",
   },
+  {
+    path: "lib/kernel/netlink/messages.ts",
+    code: "export const MessageType = { noop: 1, error: 2, done: 3, overrun: 4 } as const;",
+    change: "`1` -> `2`",
+    reason: "the kernel acknowledges every type below 0x10 without looking at it",
+  },
 ];
 
 /** Whether the mutant is in the list. */

@@ -34,6 +34,13 @@ Deno.test("what is missing only because something before was refused is nobody's
   assert.deepEqual([...search.skipped.keys()], ["b"]);
 });
 
+Deno.test("where all that was refused is missing, the first may be the cause of the rest", () => {
+  const search = new CulpritSearch([items("a", "b", "c")]);
+  const failures = [failure(1, Errno.ENOENT), failure(2, Errno.ENOENT)];
+  for (let i = 0; i < 2; i++) search.learn(batchOf("a", "b", "c"), failures);
+  assert.equal(search.skipped.size, 1);
+});
+
 Deno.test("a refusal that names nobody halves the groups of that batch until one item is left", () => {
   const search = new CulpritSearch([items("a", "b", "c"), items("d", "e")]);
   const unnamed = [failure(0, Errno.EINVAL)];

@@ -52,6 +52,25 @@ Deno.test("ElementCursor forgets an element with the next one", () => {
   assert.deepEqual([...cursor.view(cursor.key)], [172, 30, 0, 1]);
 });
 
+Deno.test("ElementCursor finds no key, no end and no value in an element that has none", () => {
+  const writer = new MessageWriter();
+  const range = { name: "r", key: ["addr", "addr"], value: ["addr"], interval: true } as const;
+  new ElementEncoder(range, "ip").add(writer, {
+    key: ["172.30.0.1", "10.0.0.0/8"],
+    value: ["10.128.0.1"],
+  });
+  // The catch-all element: NFTA_SET_ELEM_FLAGS alone.
+  const element = writer.beginNested(1);
+  writer.u32be(3, 2);
+  writer.endNested(element);
+  const cursor = new ElementCursor(writer.bytes());
+  const lengths = () => [cursor.key.length, cursor.keyEnd.length, cursor.data.length];
+  assert.equal(cursor.next(), true);
+  assert.deepEqual(lengths(), [8, 8, 4]);
+  assert.equal(cursor.next(), true);
+  assert.deepEqual([...lengths(), cursor.flags], [0, 0, 0, 2]);
+});
+
 Deno.test("ElementCursor takes an attribute of a later kernel for none that it knows", () => {
   const writer = new MessageWriter();
   const element = writer.beginNested(1);
