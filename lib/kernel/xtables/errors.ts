@@ -23,7 +23,10 @@ export class XtablesError extends Error {
     const [first] = failures;
     const change = changes[first.change];
     const what = change ? describeChange(change, family) : `change rules of ${toolOf(family)}`;
-    const more = failures.length > 1 ? `; ${failures.length - 1} more changes failed` : "";
+    const others = failures.length - 1;
+    const more = others === 0
+      ? ""
+      : `; ${others} more ${others === 1 ? "change" : "changes"} failed`;
     super(`Cannot ${what}: ${first.message}${hintFor(first.refusal)}${more}`, { cause });
     this.failures = failures;
   }
