@@ -31,3 +31,12 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/**
+ * Milliseconds until the next multiple of a period. Whoever looks now and then looks at these times: an
+ * idle process is woken once for all of them. Whole, since a timer that ends before the time would
+ * be followed by another one at once.
+ */
+export function untilNext(periodMs: number, clock: Pick<Clock, "monotonic">): number {
+  return Math.ceil(periodMs - clock.monotonic() % periodMs);
+}

@@ -5,7 +5,7 @@
  * word. So a burst means that anything may have changed, and now and then it is time to look whether
  * something changed of which the system told nothing.
  */
-import type { Clock } from "./clock.ts";
+import { type Clock, untilNext } from "./clock.ts";
 
 /** What tells of changes until it is closed. */
 export interface DirectoryEvents extends AsyncIterable<Pick<Deno.FsEvent, "kind" | "paths">> {
@@ -89,16 +89,16 @@ async function* follow(
   const events = new GatheredEvents(options);
   const reading = events.takeIn(watcher);
   try {
-    let lookAt = clock.monotonic() + pollMs;
+    let lookAt = clock.monotonic() + untilNext(pollMs, clock);
     while (!signal.aborted) {
-      const change = await events.next(lookAt - clock.monotonic());
+      const change = await events.next(Math.ceil(lookAt - clock.monotonic()));
       if (change && !signal.aborted) yield change;
       if (events.ended) return;
       if (clock.monotonic() < lookAt) continue;
       // A directory that was moved away is still the one that is watched.
       if (await identityOf(directory) !== identity) return;
       if (!signal.aborted) yield { kind: "time" };
-      lookAt = clock.monotonic() + pollMs;
+      lookAt = clock.monotonic() + untilNext(pollMs, clock);
     }
   } finally {
     signal.removeEventListener("abort", close);

@@ -6,7 +6,7 @@
  * with the kernel.
  */
 import { linkAbort, type LinkedAbort } from "../base/abort.ts";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, untilNext } from "../base/clock.ts";
 import type { IpFamily } from "../base/ip_family.ts";
 import type { Logger } from "../base/log.ts";
 import { RepeatedFailureLog } from "../base/repeated_failure.ts";
@@ -203,8 +203,7 @@ export class FamilySync {
     const { clock, driftCheckMs } = this.#options;
     let pauseMs: number | undefined;
     while (!signal.aborted) {
-      // All families look in the same moment: an idle proxy is woken once for them.
-      await clock.sleep(pauseMs ?? driftCheckMs - clock.monotonic() % driftCheckMs, signal);
+      await clock.sleep(pauseMs ?? untilNext(driftCheckMs, clock), signal);
       pauseMs = undefined;
       // Before a first success, and after a failure, the whole is compared anyway.
       if (signal.aborted || !this.#synced || this.#needsFull) continue;
@@ -242,7 +241,7 @@ export class FamilySync {
   async #maintain(signal: AbortSignal): Promise<void> {
     const { clock, maintainMs, writer } = this.#options;
     while (maintainMs !== undefined && !signal.aborted) {
-      await clock.sleep(maintainMs, signal);
+      await clock.sleep(untilNext(maintainMs, clock), signal);
       if (signal.aborted || !this.#synced || this.#needsFull) continue;
       try {
         await this.#alone(() => writer.maintain(signal));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../../lib/base/clock.ts";
+import { systemClock, untilNext } from "../../../lib/base/clock.ts";
 import { FakeClock } from "../../fakes/fake_clock.ts";
 
 Deno.test("after() calls back once, and not when it was taken back", async () => {
@@ -25,4 +25,16 @@ Deno.test("the system's after() calls back, and not when it was taken back", asy
     });
   });
   assert.deepEqual(called, ["in time"]);
+});
+
+Deno.test("untilNext() tells whole milliseconds, never too few and never none", () => {
+  const at = (time: number) => untilNext(2_000, { monotonic: () => time });
+  assert.deepEqual([0, 0.4, 700, 1_999.5, 2_000, 5_300.2].map(at), [
+    2_000,
+    2_000,
+    1_300,
+    1,
+    2_000,
+    700,
+  ]);
 });
