@@ -19,12 +19,15 @@ const everywhere: readonly string[] = [
   "tests/vm/fates/iptables_nft.ts",
   "tests/vm/fates/iptables_legacy.ts",
   "tests/vm/fates/ipvs.ts",
+];
+
+/** Two minutes of a guest. */
+const doctor: readonly string[] = [
+  "tests/kernel/doctor/rehearsal_test.ts",
   "tests/kernel/doctor/nothing_changes_test.ts",
   "tests/vm/room/doctor_modules.ts",
 ];
 
-/** A minute and more of packets through rules whose fates are told by others. */
-const rehearsal = "tests/kernel/doctor/rehearsal_test.ts";
 /** What is worth its time on one kernel only: the oldest has the fewest features. */
 const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
   "5.10": [
@@ -33,7 +36,7 @@ const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
   ],
   // Rules that ask for IPVS, which the kernel of this machine may lack.
   "6.1": [
-    rehearsal,
+    ...doctor,
     "tests/kernel/xtables/nft_test.ts",
     "tests/kernel/xtables/legacy_test.ts",
     "tests/vm/fates/ipvs_legacy.ts",
@@ -41,8 +44,11 @@ const onlyOn: Partial<Record<KernelName, readonly string[]>> = {
 };
 
 const word = Deno.env.get("KUBE_PROXY_TEST_NAME") ?? "";
+const chosen = Deno.env.get("KUBE_PROXY_TEST_KERNEL");
 /** Who asks for a test by its name gets it on every kernel. */
-const onAll = isFull || word !== "" ? [...everywhere, rehearsal] : everywhere;
+const onAll = isFull || word !== "" || chosen !== undefined
+  ? [...everywhere, ...doctor]
+  : everywhere;
 
 /** Stories beside a real apiserver, in the order in which a guest runs them. */
 const allProofs: readonly string[] = [
@@ -112,7 +118,6 @@ function tell(name: string, { seconds, output }: Verdict & { readonly kind: "pas
 
 /** Who asks for one kernel gets the short proofs there; all four take long enough without. The longest come first. */
 function chosenGuests(): readonly Guest[] {
-  const chosen = Deno.env.get("KUBE_PROXY_TEST_KERNEL");
   const wanted = kernels.filter((kernel) => chosen === undefined || chosen === kernel);
   const guests: readonly Guest[] = [
     ...wanted.filter((kernel) =>
