@@ -21,7 +21,7 @@ const servicesPerBatch = 1_000;
  * The kernel goes through the chains of everybody at each commit: beside 110,000 of another mode that takes
  * longer than such a batch. Beside leftovers batches are so much larger.
  */
-const growthBesideLeftovers = 5;
+const growthBesideLeftovers = 3;
 
 /** What the table shall be. */
 export interface Desired {

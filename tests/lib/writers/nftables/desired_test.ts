@@ -56,5 +56,5 @@ Deno.test("groupServicePorts() makes larger groups beside leftovers, where each 
   const sizes = (leftovers: boolean) =>
     groupServicePorts(services, { leftovers }).map(({ length }) => length);
   assert.deepEqual(sizes(false), [1_000, 1_000, 1_000, 1_000, 1_000, 500]);
-  assert.deepEqual(sizes(true), [5_000, 500]);
+  assert.deepEqual(sizes(true), [3_000, 2_500]);
 });
