@@ -23,13 +23,15 @@ export interface MutantRun {
   readonly signal: AbortSignal;
   /** What the start of a test may take on a busy machine. */
   readonly patienceSeconds?: number;
+  /** Where the project is copied to; where the system has such things when absent. */
+  readonly folder?: string;
   /** Told while it runs. */
   tell(line: string): void;
 }
 
 /** Tries the wanted mutants. Tests that fail without any mutant are an error. */
 export async function runMutants(
-  { root, wanted, tell, signal, patienceSeconds = 10 }: MutantRun,
+  { root, wanted, folder, tell, signal, patienceSeconds = 10 }: MutantRun,
 ): Promise<Result> {
   const sources = await projectSources(root);
   const all = sources.filter(({ path }) => isProduct(path))
@@ -39,7 +41,9 @@ export async function runMutants(
   const tried = chosen.filter((mutant) => !isEquivalent(mutant));
   await using stack = new AsyncDisposableStack();
   const copies: TreeCopy[] = [];
-  for (let job = 0; job < wanted.jobs; job++) copies.push(stack.use(await TreeCopy.of(root)));
+  for (let job = 0; job < wanted.jobs; job++) {
+    copies.push(stack.use(await TreeCopy.of(root, folder)));
+  }
   tell(
     `seed ${wanted.seed}: ${tried.length} of ${all.length} mutants; first the tests without any`,
   );

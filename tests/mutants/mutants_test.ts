@@ -45,7 +45,11 @@ async function project(test: string): Promise<string> {
 
 async function survivors(
   test: string,
-  { patienceSeconds = 10, signal = new AbortController().signal } = {},
+  { folder, patienceSeconds = 10, signal = new AbortController().signal }: {
+    readonly folder?: string;
+    readonly patienceSeconds?: number;
+    readonly signal?: AbortSignal;
+  } = {},
 ): Promise<string[]> {
   const root = await project(test);
   try {
@@ -54,6 +58,7 @@ async function survivors(
       wanted: { rooms: ["lib/"], seed: 1, count: 99, floor: 0, jobs: 2, tests: "unit" },
       patienceSeconds,
       signal,
+      ...folder === undefined ? {} : { folder },
       tell: () => {},
     });
     assert.equal(killed.length + survived.length, 8);
@@ -83,15 +88,11 @@ Deno.test("runMutants() judges by no tests that fail anyway", async () => {
 
 Deno.test("runMutants() ends when told, and leaves no copy behind", async () => {
   const folder = await Deno.makeTempDir();
-  const before = Deno.env.get("TMPDIR");
-  Deno.env.set("TMPDIR", folder);
   try {
     const signal = AbortSignal.timeout(500);
-    await assert.rejects(survivors(good, { signal }), { name: "TimeoutError" });
+    await assert.rejects(survivors(good, { folder, signal }), { name: "TimeoutError" });
     assert.deepEqual([...Deno.readDirSync(folder)], []);
   } finally {
-    if (before === undefined) Deno.env.delete("TMPDIR");
-    else Deno.env.set("TMPDIR", before);
     await Deno.remove(folder, { recursive: true });
   }
 });

@@ -23,8 +23,11 @@ export class TreeCopy implements AsyncDisposable {
   }
 
   /** Copies what git knows and what is new; packages are shared. The path ends in a slash. */
-  static async of(project: string): Promise<TreeCopy> {
-    const root = await Deno.makeTempDir({ prefix: "kube-proxy-mutants-" });
+  static async of(project: string, folder?: string): Promise<TreeCopy> {
+    const root = await Deno.makeTempDir({
+      prefix: "kube-proxy-mutants-",
+      ...folder === undefined ? {} : { dir: folder },
+    });
     const listed = await new Deno.Command("git", {
       args: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
       cwd: project,
