@@ -21,10 +21,14 @@ const moveCheckMs = 5_000;
 /** How often they are looked for although nothing seems to have moved. */
 const longestMs = 60_000;
 
-/** Loads what looks for rules, while the start waits for something else: looking is short then. */
-export function openDoors(): void {
+/** Loads what looks for rules. Where that begins while a start waits for something else, looking is short. */
+export function openDoors(
+  modes: LeftoverWatchOptions["modes"] = leftoversByMode,
+): ReadonlyMap<string, Promise<ModeLeftovers>> {
+  const doors = new Map([...modes].map(([mode, load]) => [mode, load()]));
   // Whoever looks is told.
-  for (const load of leftoversByMode.values()) load().catch(() => undefined);
+  for (const door of doors.values()) door.catch(() => undefined);
+  return doors;
 }
 
 /** The watch of a proxy that is put together. */
@@ -75,9 +79,7 @@ export class LeftoverWatch {
   /** Opens the doors at once: a watch that is made early has them when it looks. */
   constructor(options: LeftoverWatchOptions) {
     this.#options = options;
-    this.#doors = new Map([...options.modes].map(([mode, load]) => [mode, load()]));
-    // Whoever looks is told.
-    for (const door of this.#doors.values()) door.catch(() => undefined);
+    this.#doors = openDoors(options.modes);
     this.#failures = new RepeatedFailureLog(options.logger, options.clock);
     options.metrics.scraped({
       name: "kubeproxy_leftovers",

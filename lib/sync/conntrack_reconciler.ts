@@ -61,6 +61,7 @@ export class ConntrackReconciler {
     this.#written = none;
     this.#frontends.update(keys, udpPorts);
     this.#due ||= endpointsChanged;
+    // Last: see what keeps a change cheap (lib/README.md).
     for (const key of keys) {
       if (udpPorts.has(key)) this.#changed.add(key);
       else this.#changed.delete(key);

@@ -94,7 +94,10 @@ export class UdpFrontends {
     return filters;
   }
 
-  /** Takes those that changed away as they were, and returns them as they are. */
+  /**
+   * Takes those that changed away as they were, and returns them as they are. Nothing follows the loop: see
+   * what keeps a change cheap (lib/README.md).
+   */
   #removeChanged(
     keys: Iterable<ServicePortKey>,
     udpPorts: ReadonlyMap<ServicePortKey, ServicePort>,

@@ -232,10 +232,7 @@ export class FamilyState {
     }
   }
 
-  /**
-   * Nothing may follow this loop: the engine compiles it while the first of very many turns run, without
-   * what it has not seen yet, and each later change would pay for finding that there is more.
-   */
+  /** Nothing follows the loop: see what keeps a change cheap (lib/README.md). */
   #rebuildAll(entries: readonly ServiceEntry[]): void {
     for (const entry of entries) {
       this.#rebuild(entry, () => entry.rebuild(this.#claims, this.#node));

@@ -1,4 +1,5 @@
 import { assertNever } from "../base/assert_never.ts";
+import { setOf } from "../base/list_of.ts";
 import type { WatchBatch } from "../kube/object_batch.ts";
 import type { ApiObject } from "../kube/objects.ts";
 
@@ -36,11 +37,7 @@ function replaceAll<T extends ApiObject>(
   fold: ObjectFold<T>,
 ): boolean {
   const wanted = new Map<string, Set<string>>();
-  for (const object of objects) {
-    const names = wanted.get(object.namespace);
-    if (names) names.add(object.name);
-    else wanted.set(object.namespace, new Set([object.name]));
-  }
+  for (const { name, namespace } of objects) setOf(wanted, namespace).add(name);
   const gone = [...fold.held(namespace)].filter((held) =>
     !wanted.get(held.namespace)?.has(held.name)
   );

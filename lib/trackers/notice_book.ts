@@ -1,3 +1,5 @@
+import { setOf } from "../base/list_of.ts";
+
 /** Something about an object that an operator should read once. */
 export interface TrackerNotice {
   /** Kind, namespace and name: `Service shop/web`. */
@@ -14,10 +16,9 @@ export class NoticeBook {
   #unread: TrackerNotice[] = [];
 
   add(notice: TrackerNotice): void {
-    const topics = this.#said.get(notice.subject);
-    if (topics?.has(notice.topic)) return;
-    if (topics) topics.add(notice.topic);
-    else this.#said.set(notice.subject, new Set([notice.topic]));
+    const topics = setOf(this.#said, notice.subject);
+    if (topics.has(notice.topic)) return;
+    topics.add(notice.topic);
     this.#unread.push(notice);
   }
 

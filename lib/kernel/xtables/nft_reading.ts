@@ -4,6 +4,7 @@
  * the last one.
  */
 import type { IpFamily } from "../../base/ip_family.ts";
+import { setOf } from "../../base/list_of.ts";
 import type { NfTransport } from "../nf_tables/transport.ts";
 import { ChainAttr, RuleAttr } from "../nf_tables/wire.ts";
 import { unlikeChains } from "./alike_rules.ts";
@@ -46,11 +47,7 @@ export async function openReading(
   const chains = payloads.map(decodeChain).filter((chain) => chain !== undefined)
     .filter(({ table }) => tables.includes(table));
   const names = new Map<XtTable, Set<string>>();
-  for (const { name, table } of chains) {
-    const known = names.get(table);
-    if (known) known.add(name);
-    else names.set(table, new Set([name]));
-  }
+  for (const { name, table } of chains) setOf(names, table).add(name);
   return new NftReading(options, chains, names);
 }
 

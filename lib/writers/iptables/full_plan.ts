@@ -4,6 +4,7 @@
  * since nothing leads to it yet; what packets meet comes last, in one batch.
  */
 import { turnOfTheEventLoop } from "../../base/event_loop.ts";
+import { setOf } from "../../base/list_of.ts";
 import type { XtRule } from "../../kernel/xtables/rules.ts";
 import type { XtReading } from "../../kernel/xtables/xtables.ts";
 import type { ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
@@ -49,11 +50,7 @@ export class FullPlan {
     this.#desired = desired;
     this.#reading = reading;
     this.#options = options;
-    for (const { name, table } of reading.chains) {
-      const known = this.#there.get(table);
-      if (known) known.add(name);
-      else this.#there.set(table, new Set([name]));
-    }
+    for (const { name, table } of reading.chains) setOf(this.#there, table).add(name);
     for (const { chain, table } of sharedChains) this.#shared.set(nameOf(table, chain), []);
   }
 

@@ -1,4 +1,5 @@
 /** Everything that the kernel shall hold of one family, and what of it a change touches. Pure. */
+import { setOf } from "../../base/list_of.ts";
 import { ruleText } from "../../kernel/xtables/text.ts";
 import type { XtRule } from "../../kernel/xtables/rules.ts";
 import type { ServicePortKey } from "../../snapshot/snapshot.ts";
@@ -71,9 +72,7 @@ export function touchedBy(contributions: Iterable<Contribution>): Touched {
     for (const name of contribution.servers.keys()) servers.add(name);
     for (const ip of contribution.addresses) addresses.add(ip);
     for (const { member, role } of contribution.members) {
-      const names = members.get(role);
-      if (names) names.add(member);
-      else members.set(role, new Set([member]));
+      setOf(members, role).add(member);
     }
   }
   return { servers, addresses, members };

@@ -4,6 +4,7 @@ import { Errno } from "../../../../lib/kernel/errno.ts";
 import { hasErrno } from "../../../../lib/kernel/netlink/errors.ts";
 import { RawSender } from "../../../../lib/kernel/packets/raw_sender.ts";
 import { replacingLibc } from "../../../fakes/recorded_kernel.ts";
+import { tried } from "../../../fakes/tried.ts";
 
 /** What is asked, with a kernel that refuses with that number. */
 async function asked<T>(
@@ -32,13 +33,7 @@ async function asked<T>(
       calls.push(`close ${fd}`);
       return 0;
     },
-  }, () => {
-    try {
-      return { gives: action() };
-    } catch (error) {
-      return { throws: error };
-    }
-  });
+  }, () => tried(action));
   return { calls, result };
 }
 

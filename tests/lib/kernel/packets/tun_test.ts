@@ -4,6 +4,7 @@ import { Errno } from "../../../../lib/kernel/errno.ts";
 import { hasErrno } from "../../../../lib/kernel/netlink/errors.ts";
 import { Tun } from "../../../../lib/kernel/packets/tun.ts";
 import { replacingLibc } from "../../../fakes/recorded_kernel.ts";
+import { tried } from "../../../fakes/tried.ts";
 
 type Call = "open" | "ioctl" | "write" | "read";
 
@@ -50,13 +51,7 @@ async function asked<T>(
       calls.push(`close ${fd}`);
       return 0;
     },
-  }, () => {
-    try {
-      return { gives: action() };
-    } catch (error) {
-      return { throws: error };
-    }
-  });
+  }, () => tried(action));
   return { calls, ...outcome };
 }
 
