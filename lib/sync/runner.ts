@@ -44,6 +44,7 @@ export class BoundedFrequencyRunner {
   #forced = false;
   #failures = 0;
   #wakeUp: () => void = () => {};
+  #alarm: { readonly time: number; readonly cancel: () => void } | undefined;
 
   constructor(options: RunnerOptions) {
     const { maxMs, minMs } = options.intervals;
@@ -71,8 +72,16 @@ export class BoundedFrequencyRunner {
 
   /** The loop; returns when the signal aborts. A request made before it starts counts. Called once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, intervals } = this.#options;
     signal.addEventListener("abort", () => this.#wakeUp(), { once: true });
+    try {
+      await this.#loop(signal);
+    } finally {
+      this.#alarm?.cancel();
+    }
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    const { clock, intervals } = this.#options;
     let nextRunAt = clock.monotonic() + intervals.maxMs;
     while (!signal.aborted) {
       await this.#until(() => this.#requested, nextRunAt, signal);
@@ -136,10 +145,23 @@ export class BoundedFrequencyRunner {
       // No signal: an abort takes ten times as long, and every change comes by here.
       const woken = Promise.withResolvers<void>();
       this.#wakeUp = woken.resolve;
-      const cancel = clock.after(left, woken.resolve);
+      this.#setAlarm(time, left);
       await woken.promise;
-      cancel();
       this.#wakeUp = () => {};
     }
+  }
+
+  /**
+   * Wakes the loop at that time or before. An earlier alarm stays, since who is woken too soon waits
+   * on: so the changes that come while one waits for the far end set no timers.
+   */
+  #setAlarm(time: number, left: number): void {
+    if (this.#alarm && this.#alarm.time <= time) return;
+    this.#alarm?.cancel();
+    const cancel = this.#options.clock.after(left, () => {
+      this.#alarm = undefined;
+      this.#wakeUp();
+    });
+    this.#alarm = { time, cancel };
   }
 }

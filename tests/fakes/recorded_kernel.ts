@@ -18,6 +18,7 @@ export type LibcFunctions = Pick<
   | "bind"
   | "close"
   | "getsockopt"
+  | "getsockoptLater"
   | "ioctl"
   | "malloc_trim"
   | "mallopt"

@@ -29,6 +29,7 @@ function recording(transport: NfTransport): NfTransport {
       note(query, "", payloads);
       return payloads;
     },
+    visit: () => Promise.reject(new Error("nothing is visited")),
     queryEach: async (question) => {
       const groups = await transport.queryEach(question);
       groups.forEach((payloads, at) => note(question.query, question.names[at], payloads));

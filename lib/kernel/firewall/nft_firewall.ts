@@ -8,7 +8,7 @@ import {
   readU64be,
 } from "../netlink/attributes.ts";
 import { partsOf, structureOf } from "../xtables/expression_parts.ts";
-import { joinElementLists } from "../nf_tables/element_cursor.ts";
+import { joinElementLists } from "../nf_tables/join_element_lists.ts";
 import type { NfQuery, NfTransport } from "../nf_tables/transport.ts";
 import {
   attributesOf,

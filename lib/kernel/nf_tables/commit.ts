@@ -35,6 +35,8 @@ export async function commitBatch(
   try {
     const result = await transport.commit(batch.bytes, series);
     if (result.kind === "applied") {
+      // Megabytes each, which would wait for the engine to look for garbage.
+      result.bytes.buffer.transfer(0);
       const echoes = result.echoes.map(({ payload, sequence, type }) => ({
         operation: batch.messages[sequence]?.operation ?? -1,
         payload,

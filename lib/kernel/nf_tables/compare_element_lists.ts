@@ -1,9 +1,11 @@
 /**
- * Compares the kernel's elements with the desired ones, byte by byte, without making an object or a
- * string for any that agree: a hundred thousand elements take some ten milliseconds. Both lists are
- * read by the same cursor. Not for intervals of a single field, whose start and end are two elements.
+ * Compares the kernel's elements with the desired ones. What is the same byte for byte, as nearly all of
+ * them are, is found by words (`match_elements.ts`); the rest is read and compared by what it says. Not
+ * for intervals of a single field, whose start and end are two elements.
  */
-import { ElementCursor, type Span } from "./element_cursor.ts";
+import { copyElement, ElementCursor, type Span } from "./element_cursor.ts";
+import { GrowingBytes } from "./growing_bytes.ts";
+import { ElementWords, matchElements } from "./match_elements.ts";
 
 /** What differs between two lists. */
 export interface ListDifference {
@@ -20,107 +22,40 @@ export interface ListDifference {
 
 /** Elements are equal when key, value and comment are. */
 export function compareElementLists(kernel: Uint8Array, desired: Uint8Array): ListDifference {
-  const index = new ElementIndex(desired);
-  const cursor = new ElementCursor(kernel);
-  const extra: Span[] = [];
+  const [there, wanted] = [ElementWords.of(kernel), ElementWords.of(desired)];
+  if (!there || !wanted) return compareByMeaning(kernel, desired);
+  const { first, isTwice, second } = matchElements(there, wanted);
+  const rest = compareByMeaning(there.pick(first), wanted.pick(second));
+  return {
+    isTorn: isTwice || rest.isTorn,
+    missing: rest.missing.map((index) => second[index]),
+    extra: rest.extra,
+  };
+}
+
+/** Elements may say the same in other bytes: a kernel may tell more of them, or in another order. */
+function compareByMeaning(kernel: Uint8Array, desired: Uint8Array): ListDifference {
+  const untaken = new Map<string, number>();
+  const wanted = new ElementCursor(desired);
+  for (let index = 0; wanted.next(); index++) untaken.set(meaningOf(wanted), index);
+  const taken = new Set<string>();
+  const extra = new GrowingBytes();
   let isTorn = false;
-  while (cursor.next()) {
-    const taken = index.take(cursor);
-    if (taken === "unknown") extra.push({ ...cursor.element });
-    if (taken === "again") isTorn = true;
+  const there = new ElementCursor(kernel);
+  while (there.next()) {
+    const meaning = meaningOf(there);
+    if (taken.has(meaning)) isTorn = true;
+    else if (untaken.delete(meaning)) taken.add(meaning);
+    else extra.append(copyElement(there));
   }
-  return { isTorn, missing: index.untaken(), extra: copySpans(kernel, extra) };
+  return { isTorn, missing: Uint32Array.from(untaken.values()), extra: extra.view() };
 }
 
-/** A hash table over a list: open addressing, slots hold the element's number plus one. */
-class ElementIndex {
-  readonly #cursor: ElementCursor;
-  readonly #starts: number[] = [];
-  readonly #slots: Uint32Array;
-  readonly #mask: number;
-  readonly #taken: Uint8Array;
+const latin1 = new TextDecoder("latin1");
 
-  constructor(list: Uint8Array) {
-    const scan = new ElementCursor(list);
-    const hashes: number[] = [];
-    while (scan.next()) {
-      this.#starts.push(scan.element.start);
-      hashes.push(hashElement(scan));
-    }
-    const size = 2 ** Math.ceil(Math.log2(hashes.length * 2 + 2));
-    this.#mask = size - 1;
-    this.#slots = new Uint32Array(size);
-    this.#taken = new Uint8Array(hashes.length);
-    for (const [i, hash] of hashes.entries()) {
-      let slot = hash & this.#mask;
-      while (this.#slots[slot] !== 0) slot = (slot + 1) & this.#mask;
-      this.#slots[slot] = i + 1;
-    }
-    this.#cursor = new ElementCursor(list);
-  }
-
-  /** Marks the element that is equal to the other cursor's. */
-  take(other: ElementCursor): "again" | "first" | "unknown" {
-    let slot = hashElement(other) & this.#mask;
-    for (; this.#slots[slot] !== 0; slot = (slot + 1) & this.#mask) {
-      const number = this.#slots[slot] - 1;
-      this.#cursor.seek(this.#starts[number]);
-      if (!sameElement(this.#cursor, other)) continue;
-      if (this.#taken[number] === 1) return "again";
-      this.#taken[number] = 1;
-      return "first";
-    }
-    return "unknown";
-  }
-
-  untaken(): Uint32Array<ArrayBuffer> {
-    const numbers: number[] = [];
-    for (let i = 0; i < this.#taken.length; i++) if (this.#taken[i] === 0) numbers.push(i);
-    return Uint32Array.from(numbers);
-  }
-}
-
-/** FNV-1a over key and value. */
-function hashElement(cursor: ElementCursor): number {
-  let hash = 0x811c9dc5 ^ cursor.verdictCode;
-  hash = hashSpan(hash, cursor.bytes, cursor.key);
-  hash = hashSpan(hash, cursor.bytes, cursor.keyEnd);
-  return hashSpan(hash, cursor.bytes, cursor.data);
-}
-
-function hashSpan(seed: number, bytes: Uint8Array, { start, length }: Span): number {
-  let hash = seed;
-  for (let i = start; i < start + length; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);
-  // The low bits choose the slot; the last bytes of a key must reach them all.
-  return hash ^ (hash >>> 15);
-}
-
-function sameElement(a: ElementCursor, b: ElementCursor): boolean {
-  return a.verdictCode === b.verdictCode && a.flags === b.flags &&
-    sameSpan(a, a.key, [b, b.key]) && sameSpan(a, a.keyEnd, [b, b.keyEnd]) &&
-    sameSpan(a, a.data, [b, b.data]) && sameSpan(a, a.chain, [b, b.chain]) &&
-    sameSpan(a, a.userData, [b, b.userData]);
-}
-
-function sameSpan(
-  a: ElementCursor,
-  span: Span,
-  [b, other]: readonly [ElementCursor, Span],
-): boolean {
-  if (span.length !== other.length) return false;
-  for (let i = 0; i < span.length; i++) {
-    if (a.bytes[span.start + i] !== b.bytes[other.start + i]) return false;
-  }
-  return true;
-}
-
-function copySpans(bytes: Uint8Array, spans: readonly Span[]): Uint8Array<ArrayBuffer> {
-  const padded = (length: number) => (length + 3) & ~3;
-  const copy = new Uint8Array(spans.reduce((size, { length }) => size + padded(length), 0));
-  let at = 0;
-  for (const { start, length } of spans) {
-    copy.set(bytes.subarray(start, start + length), at);
-    at += padded(length);
-  }
-  return copy;
+/** Equal for elements whose key, value and comment are. */
+function meaningOf(cursor: ElementCursor): string {
+  const { chain, data, flags, key, keyEnd, userData, verdictCode } = cursor;
+  const text = (span: Span) => `${span.length}:${latin1.decode(cursor.view(span))}`;
+  return [verdictCode, flags, ...[key, keyEnd, data, chain, userData].map(text)].join(" ");
 }

@@ -7,14 +7,16 @@ import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import { AnswerDigest, type DigestOptions } from "./answer_digest.ts";
 import { CommitNotices } from "./commit_notices.ts";
 import { compareElementLists, type ListDifference } from "./compare_element_lists.ts";
-import { joinElementLists, pieces } from "./element_cursor.ts";
+import { pieces } from "./element_cursor.ts";
 import { GenerationReader } from "./generation.ts";
+import { ElementListJoiner, joinElementLists } from "./join_element_lists.ts";
 import {
   type PackedGroups,
   type PackedPayloads,
   PayloadPacker,
   unpackGroups,
   unpackPayloads,
+  visitPayloads,
 } from "./packed_payloads.ts";
 import { SeriesNumbers } from "./series_numbers.ts";
 import { StoppedSeries } from "./stopped_series.ts";
@@ -76,6 +78,10 @@ export class DirectTransport implements NfTransport {
 
   query(query: NfQuery): Promise<readonly Uint8Array[]> {
     return settle(() => unpackPayloads(this.packedPayloads(query)));
+  }
+
+  visit(query: NfQuery, visit: (payload: Uint8Array) => void): Promise<void> {
+    return settle(() => visitPayloads(this.packedPayloads(query), visit));
   }
 
   queryEach(queries: NfQueryEach): Promise<readonly (readonly Uint8Array[])[]> {
@@ -166,7 +172,11 @@ export class DirectTransport implements NfTransport {
 
   /** The elements of a set, as one list. Throws `NetlinkError`. */
   dumpElements(query: NfQuery): Uint8Array {
-    return joinElementLists(unpackPayloads(this.packedPayloads(query)));
+    const joiner = dump<ElementListJoiner>(this.#socket, requestOf(query), {
+      start: () => new ElementListJoiner(),
+      add: (into, { payload }) => into.add(payload),
+    });
+    return joiner.list;
   }
 
   /** See `commit`; the series has a number. */

@@ -6,8 +6,7 @@
  *
  * Our own encoder writes the same, so one reader serves both sides of a comparison.
  */
-import { DataAttr, ElemAttr, ElemListAttr, GENMSG_BYTES, VerdictAttr } from "./wire.ts";
-import { forEachAttribute } from "../netlink/attributes.ts";
+import { DataAttr, ElemAttr, VerdictAttr } from "./wire.ts";
 
 const TYPE_MASK = 0x3fff;
 
@@ -137,26 +136,6 @@ export class ElementCursor {
     const { bytes } = this;
     return ((bytes[at] << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3]) >>> 0;
   }
-}
-
-/** The element lists in the payloads of a dump, as one list. */
-export function joinElementLists(payloads: readonly Uint8Array[]): Uint8Array {
-  const lists: Uint8Array[] = [];
-  let size = 0;
-  for (const payload of payloads) {
-    forEachAttribute(payload.subarray(GENMSG_BYTES), (type, value) => {
-      if (type !== ElemListAttr.elements) return;
-      lists.push(value);
-      size += value.length;
-    });
-  }
-  const joined = new Uint8Array(size);
-  let at = 0;
-  for (const list of lists) {
-    joined.set(list, at);
-    at += list.length;
-  }
-  return joined;
 }
 
 /** Appends what the cursor stands on to a list. */

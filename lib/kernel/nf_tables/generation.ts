@@ -18,7 +18,8 @@ export class GenerationReader {
   constructor(socket: NetlinkSocket) {
     this.#socket = socket;
     const writer = new MessageWriter(64);
-    writer.begin({ type: Msg.getGen, flags: MessageFlag.request, sequence: 0 }, genmsg(0));
+    const everyFamily = genmsg(0);
+    writer.begin({ type: Msg.getGen, flags: MessageFlag.request, sequence: 0 }, everyFamily);
     writer.end();
     this.#request = writer.bytes();
     this.#header = new DataView(this.#request.buffer);

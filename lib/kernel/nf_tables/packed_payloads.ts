@@ -2,6 +2,7 @@
  * Many payloads in one buffer: a hundred thousand buffers of their own take several times the memory, and
  * each one that is handed to another thread costs.
  */
+import { GrowingBytes } from "./growing_bytes.ts";
 
 /** One behind the other, and how long each is. */
 export interface PackedPayloads {
@@ -16,14 +17,12 @@ export interface PackedGroups {
 }
 
 /** A first datagram of a dump has room in this. */
-const FIRST_BYTES = 4096;
 const FIRST_LENGTHS = 64;
 
 /** Packs payloads as they come, by copying them. */
 export class PayloadPacker {
-  #bytes = new Uint8Array(FIRST_BYTES);
+  readonly #bytes = new GrowingBytes();
   #lengths = new Uint32Array(FIRST_LENGTHS);
-  #used = 0;
   #count = 0;
 
   /** How many there are. */
@@ -32,31 +31,26 @@ export class PayloadPacker {
   }
 
   add(payload: Uint8Array): void {
-    const end = this.#used + payload.length;
-    if (end > this.#bytes.length) {
-      const grown = new Uint8Array(Math.max(end, this.#bytes.length * 2));
-      grown.set(this.#bytes.subarray(0, this.#used));
-      this.#bytes = grown;
-    }
+    this.#bytes.append(payload);
     if (this.#count === this.#lengths.length) {
       const grown = new Uint32Array(this.#count * 2);
       grown.set(this.#lengths);
       this.#lengths = grown;
     }
-    this.#bytes.set(payload, this.#used);
     this.#lengths[this.#count++] = payload.length;
-    this.#used = end;
   }
 
   /** Drops all but the first so many. */
   truncate(count: number): void {
-    for (; this.#count > count; this.#count--) this.#used -= this.#lengths[this.#count - 1];
+    let { length } = this.#bytes;
+    for (; this.#count > count; this.#count--) length -= this.#lengths[this.#count - 1];
+    this.#bytes.truncate(length);
   }
 
   /** Nothing can be added afterwards: these are views of what was packed. */
   finish(): PackedPayloads {
     return {
-      bytes: this.#bytes.subarray(0, this.#used),
+      bytes: this.#bytes.view(),
       lengths: this.#lengths.subarray(0, this.#count),
     };
   }
@@ -66,6 +60,16 @@ export class PayloadPacker {
 export function unpackPayloads({ bytes, lengths }: PackedPayloads): Uint8Array[] {
   let at = 0;
   return Array.from(lengths, (length) => bytes.subarray(at, at += length));
+}
+
+/** Hands over a view of each, which ends with the call: all of them at once would take more than what they show. */
+export function visitPayloads(
+  { bytes, lengths }: PackedPayloads,
+  visit: (payload: Uint8Array) => void,
+): void {
+  let at = 0;
+  for (const length of lengths) visit(bytes.subarray(at, at += length));
+  bytes.buffer.transfer(0);
 }
 
 /** Views of the packed payloads, group by group. */

@@ -114,6 +114,8 @@ export interface NfTransport {
   commit(bytes: Uint8Array<ArrayBuffer>, series?: CommitSeries): Promise<CommitResult>;
   /** Payloads of the answers (`struct nfgenmsg` and attributes). Throws `NetlinkError`. */
   query(query: NfQuery): Promise<readonly Uint8Array[]>;
+  /** The same for many answers: each payload may be looked at until the call for it ends. */
+  visit(query: NfQuery, visit: (payload: Uint8Array) => void): Promise<void>;
   /**
    * Payloads of the answers for each name, in the order of the names. Asks in one go: where a table
    * has many chains, dumping them one by one costs the kernel far less than dumping all their rules.

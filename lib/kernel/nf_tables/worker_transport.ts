@@ -14,7 +14,12 @@ import type {
   NfQueryEach,
   NfTransport,
 } from "./transport.ts";
-import { unpackGroups, unpackPayloads } from "./packed_payloads.ts";
+import {
+  type PackedPayloads,
+  unpackGroups,
+  unpackPayloads,
+  visitPayloads,
+} from "./packed_payloads.ts";
 import type { WorkerAnswer, WorkerRequest } from "./worker_messages.ts";
 import { workerUrl } from "./worker_url.ts";
 
@@ -100,9 +105,11 @@ export class WorkerTransport implements NfTransport {
 
   async query(query: NfQuery): Promise<readonly Uint8Array[]> {
     if (query.isSmall && !this.#broken) return await this.#here.query(query);
-    const answer = await this.#ask((id) => ({ kind: "query", id, query }));
-    if (answer.kind !== "payloads") throw unexpected(answer);
-    return unpackPayloads(answer.payloads);
+    return unpackPayloads(await this.#packedPayloads(query));
+  }
+
+  async visit(query: NfQuery, visit: (payload: Uint8Array) => void): Promise<void> {
+    visitPayloads(await this.#packedPayloads(query), visit);
   }
 
   async queryEach(queries: NfQueryEach): Promise<readonly (readonly Uint8Array[])[]> {
@@ -152,6 +159,12 @@ export class WorkerTransport implements NfTransport {
     this.#here.close();
     // Not under a batch: another file may get the socket's number at once.
     this.#ways.whenIdle(() => this.#small.close());
+  }
+
+  async #packedPayloads(query: NfQuery): Promise<PackedPayloads> {
+    const answer = await this.#ask((id) => ({ kind: "query", id, query }));
+    if (answer.kind !== "payloads") throw unexpected(answer);
+    return answer.payloads;
   }
 
   async #commit(

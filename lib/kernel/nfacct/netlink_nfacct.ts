@@ -3,7 +3,7 @@ import { Errno } from "../errno.ts";
 import { readAttributes, readU64be } from "../netlink/attributes.ts";
 import { hasErrno } from "../netlink/errors.ts";
 import { MessageFlag, type NetlinkMessage } from "../netlink/messages.ts";
-import { transact } from "../netlink/request.ts";
+import { type NetlinkRequest, transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import type { CounterValue, Nfacct } from "./nfacct.ts";
 
@@ -24,7 +24,7 @@ export class NetlinkNfacct implements Nfacct {
 
   read(name: string): CounterValue | undefined {
     try {
-      const [answer] = this.#ask("read", name, { type: Msg.get, flags: 0 });
+      const [answer] = this.#ask("read", name, { type: Msg.get });
       const attributes = readAttributes(answer.payload.subarray(GENMSG.length));
       const number = (attribute: number) => {
         const value = attributes.get(attribute);
@@ -39,7 +39,7 @@ export class NetlinkNfacct implements Nfacct {
 
   remove(name: string): boolean {
     try {
-      this.#ask("remove", name, { type: Msg.delete, flags: 0 });
+      this.#ask("remove", name, { type: Msg.delete });
       return true;
     } catch (error) {
       if (hasErrno(error, Errno.ENOENT)) return true;
@@ -51,13 +51,12 @@ export class NetlinkNfacct implements Nfacct {
   #ask(
     action: string,
     name: string,
-    { flags, type }: { readonly type: number; readonly flags: number },
+    message: Pick<NetlinkRequest, "type" | "flags">,
   ): readonly NetlinkMessage[] {
     using socket = new NetlinkSocket({ protocol: NetlinkProtocol.netfilter });
     return transact(socket, {
+      ...message,
       op: `${action} packet counter "${name}"`,
-      type,
-      flags,
       family: GENMSG,
       attributes: (writer) => writer.string(Attr.name, name),
     });

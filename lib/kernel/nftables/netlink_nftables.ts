@@ -13,7 +13,7 @@ import {
   decodeTableState,
 } from "./decode_table.ts";
 import { DirectTransport } from "../nf_tables/direct_transport.ts";
-import { joinElementLists } from "../nf_tables/element_cursor.ts";
+import { joinElementLists } from "../nf_tables/join_element_lists.ts";
 import { differenceOf } from "./element_identity.ts";
 import { encodeBatch } from "./encode.ts";
 import { ElementEncoder } from "./encode_elements.ts";
@@ -336,14 +336,18 @@ function elementQuery(table: NftTable, set: string): NfQuery {
   };
 }
 
-/** The elements as they stand in an element list, which may be longer here than in a message. */
+/**
+ * The elements as they stand in an element list, which may be longer here than in a message. As the
+ * kernel writes them, byte for byte, so that equal ones are found as they are (`match_elements.ts`).
+ */
 function encodeElementList(
   table: NftTable,
   set: NftSet,
   elements: NftElements,
 ): Uint8Array<ArrayBuffer> {
   const encoder = new ElementEncoder(set, table.family);
-  const writer = new MessageWriter(1024 + elements.length * encoder.typicalBytes);
+  const capacity = 1024 + elements.length * encoder.typicalBytes;
+  const writer = new MessageWriter(capacity, { marksNested: false });
   for (const element of elements) encoder.add(writer, element);
   return writer.bytes();
 }

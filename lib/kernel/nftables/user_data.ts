@@ -170,8 +170,9 @@ function put(parts: number[], type: number, value: readonly number[]): void {
   parts.push(type, value.length, ...value);
 }
 
+/** In the machine's own order, as nft writes it. */
 function u32(value: number): number[] {
-  return [value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24];
+  return [...new Uint8Array(Uint32Array.of(value).buffer)];
 }
 
 function zeroTerminated(text: string): number[] {

@@ -137,10 +137,10 @@ class Contributor {
     return {
       elements: this.#elements,
       lists: this.#lists,
-      picks: this.#picks,
-      chains: this.#chains,
-      sets: this.#sets,
-      clients: this.#clients,
+      picks: unlessEmpty(this.#picks, emptyContribution.picks),
+      chains: unlessEmpty(this.#chains, emptyContribution.chains),
+      sets: unlessEmpty(this.#sets, emptyContribution.sets),
+      clients: unlessEmpty(this.#clients, emptyContribution.clients),
     };
   }
 
@@ -249,6 +249,11 @@ class Contributor {
   #add(set: SetName, key: readonly (string | number)[], value?: NftVerdict): void {
     listOf(this.#elements, set).push(value ? { key, value } : { key });
   }
+}
+
+/** A full plan keeps the contributions of all Services for a while: most have nothing in most of these. */
+function unlessEmpty<T extends { readonly size: number }>(collection: T, empty: T): T {
+  return collection.size === 0 ? empty : collection;
 }
 
 /** The element of the endpoint in that place. */

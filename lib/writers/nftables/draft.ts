@@ -120,7 +120,7 @@ export class Draft {
       const old = known.get(name);
       known.delete(name);
       if (old) this.#diffList(old, list, owner);
-      else if (!this.#options.view.isComplete(list.set)) {
+      else if (!this.#options.view.isComplete(list)) {
         this.#add(list.set, [...elementsOfList(list)], owner);
       }
     }

@@ -29,6 +29,8 @@ export const emptyTable: TableContent = {
 /** One set's difference, by key. */
 interface SetIndex {
   readonly missing: Set<string>;
+  /** The frontends of what is missing: of a large map most lists have everything, and are passed over. */
+  readonly lacking: Set<string>;
   readonly extra: Map<string, NftElement>;
 }
 
@@ -49,6 +51,7 @@ export class TableIndex implements TableView {
       if (interval) this.#disallowed.set(set, byAddressAndPort(extra));
       this.#sets.set(set, {
         missing: new Set(missing.map(elementKey)),
+        lacking: new Set(missing.map(({ key }) => elementKey({ key: key.slice(0, -1) }))),
         extra: new Map(interval ? [] : extra.map((element) => [elementKey(element), element])),
       });
     }
@@ -67,14 +70,15 @@ export class TableIndex implements TableView {
     });
   }
 
-  isComplete(set: SetName): boolean {
-    return this.#sets.get(set)?.missing.size === 0;
+  isComplete(list: EndpointList): boolean {
+    return this.#sets.get(list.set)?.lacking.has(elementKey(list)) === false;
   }
 
   /** Another order is wanted of a list: what is in its wanted place is there in the way of another. */
   reorder(list: EndpointList, wanted: EndpointList): void {
     const index = this.#sets.get(list.set);
     if (!index) return;
+    index.lacking.add(elementKey(list));
     for (let place = 0; place < list.endpoints.length; place++) {
       if (isSame(list.endpoints[place], wanted.endpoints[place])) continue;
       const element = elementAt(list, place);
@@ -91,7 +95,7 @@ export class TableIndex implements TableView {
    */
   placesOf(list: EndpointList): Places | undefined {
     const index = this.#sets.get(list.set);
-    if (!index || index.missing.size === 0 || index.extra.size === 0) return undefined;
+    if (!index || index.extra.size === 0 || this.isComplete(list)) return undefined;
     const keys = list.endpoints.map((_, place) => elementKey(elementAt(list, place)));
     if (!keys.some((key) => index.missing.has(key) && index.extra.has(key))) return undefined;
     const settled = new Set(
@@ -168,6 +172,7 @@ export class TableIndex implements TableView {
   settle(set: SetName): void {
     this.takeRemaining(set);
     this.#sets.get(set)?.missing.clear();
+    this.#sets.get(set)?.lacking.clear();
   }
 
   hasRules(chain: string): boolean {

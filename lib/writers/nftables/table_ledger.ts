@@ -10,14 +10,15 @@ import type { NftElement, NftRule } from "../../kernel/nftables/operations.ts";
 import { elementKey } from "../../kernel/nftables/element_identity.ts";
 import { type Batch, BatchBuilder, OwnedElements } from "./batch.ts";
 import { Census } from "./census.ts";
+import type { EndpointList } from "./contribution.ts";
 import type { GoneClients } from "./gone_clients.ts";
 import type { PickChain } from "./names.ts";
 import { isShared, type SetName } from "./sets.ts";
 
 /** What the table holds where no service port is known to have put it. */
 export interface TableView {
-  /** Whether the set surely holds everything that anybody wants of it. */
-  isComplete(set: SetName): boolean;
+  /** Whether all elements of the list are surely there. */
+  isComplete(list: EndpointList): boolean;
   /** Which of these elements are not there, and what is there under their keys; asked once for each. */
   compare(set: SetName, wanted: readonly NftElement[]): ElementComparison;
   chain(name: string, rules: readonly NftRule[]): "absent" | "differs" | "same";

@@ -83,6 +83,7 @@ class SmallTransport implements NfTransport {
   }
 
   generation: NfTransport["generation"] = () => this.#direct.generation();
+  visit: NfTransport["visit"] = (query, visit) => this.#direct.visit(query, visit);
   queryEach: NfTransport["queryEach"] = (queries) => this.#direct.queryEach(queries);
   query: NfTransport["query"] = (query) => this.#direct.query(query);
   digests: NfTransport["digests"] = (query) => this.#direct.digests(query);

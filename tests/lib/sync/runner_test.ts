@@ -423,3 +423,30 @@ Deno.test("runners that share a rest keep it after each other's runs, and wait f
     });
   });
 });
+
+Deno.test("changes that come one by one set no timers, and the loop leaves none behind", async () => {
+  const clock = new FakeClock();
+  const set: number[] = [];
+  const after = clock.after.bind(clock);
+  clock.after = (milliseconds, callback) => {
+    set.push(milliseconds);
+    return after(milliseconds, callback);
+  };
+  const times = { minMs: 0, retryMs: 5000, maxMs: 10_000 };
+  await withRunner({ clock, times }, async (rig) => {
+    for (let i = 1; i <= 5; i++) {
+      await clock.advance(300);
+      rig.runner.request();
+      await clock.advance(0);
+      assert.equal(rig.runs, i);
+    }
+    assert.deepEqual(set, [10_000]);
+    // The end of the first alarm is too soon for a run of its own: the last one was 1.5 s later.
+    await clock.advance(8_500);
+    assert.equal(rig.runs, 5);
+    assert.deepEqual(set, [10_000, 1_500]);
+    await clock.advance(1_500);
+    assert.equal(rig.runs, 6);
+  });
+  assert.equal(clock.sleepers, 0);
+});

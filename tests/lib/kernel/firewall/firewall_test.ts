@@ -40,6 +40,7 @@ function replaying(generations: readonly number[] = [1]): NfTransport & { asked:
     commit: refuse,
     query: ({ names, nfproto, type }) =>
       Promise.resolve(answer(`${type} ${nfproto} ${names.map(([, name]) => name).join("/")}`)),
+    visit: refuse,
     queryEach: ({ names, query: { names: fixed, nfproto, type } }) =>
       Promise.resolve(
         names.map((name) =>

@@ -82,12 +82,13 @@ Deno.test("blame() names the expression of a rule, and what of xtables it carrie
     expression("numgen", [1, 1]),
     expression("match", [1, "recent"], [2, 0]),
     expression("target", [2, 0]),
+    [[1, "target"]],
     [],
   );
   const places = membersOf(batch, 1, RuleAttr.expressions);
   assert.deepEqual(
     places.map((place) => blame(batch.bytes, batch.messages[1], place).expression),
-    ["numgen", "match recent", "target", ""],
+    ["numgen", "match recent", "target", "target", ""],
   );
   assert.deepEqual(blame(batch.bytes, batch.messages[1], 20), {});
   assert.deepEqual(blame(batch.bytes, batch.messages[1], 9_999), {});

@@ -24,6 +24,7 @@ function transportThat(commit: (bytes: Uint8Array<ArrayBuffer>) => Promise<Commi
     largestBatch: Infinity,
     generation: unused,
     query: unused,
+    visit: unused,
     queryEach: unused,
     digests: unused,
     compare: unused,

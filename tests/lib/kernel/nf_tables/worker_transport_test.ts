@@ -85,6 +85,9 @@ Deno.test("each question gets the answer that the worker gave it", async () => {
   const ask = askAll(transport);
   assert.deepEqual(await ask.commit(), { kind: "skipped" });
   assert.deepEqual(await ask.query(), [Uint8Array.of(1), Uint8Array.of(2, 3)]);
+  const visited: Uint8Array[] = [];
+  await transport.visit(question, (payload) => visited.push(payload.slice()));
+  assert.deepEqual(visited, [Uint8Array.of(1), Uint8Array.of(2, 3)]);
   assert.deepEqual(await ask["query-each"](), [[], [Uint8Array.of(4)]]);
   assert.deepEqual(await ask.digests(), Float64Array.of(7));
   assert.equal(await ask["look-up"](), "same");

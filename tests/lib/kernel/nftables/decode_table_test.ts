@@ -12,7 +12,6 @@ import {
   SetAttr,
   SetFlag,
   TableAttr,
-  TableFlag,
   TypeId,
   VerdictAttr,
   VerdictCode,
@@ -40,14 +39,16 @@ Deno.test("decodeTable() reads tables of IPv4 and IPv6, and no others", () => {
   assert.equal(decodeTable(of()), undefined);
 });
 
+/** The kernel's numbers, not ours: NFTA_TABLE_FLAGS, NFTA_TABLE_OWNER, and the flags. */
+const [flags, owner, dormantFlag, ownerFlag] = [2, 7, 1, 2];
 const states:
   readonly (readonly [Attribute[], isDormant: boolean, ownerPort: number | undefined])[] = [
     [[], false, undefined],
-    [[[TableAttr.flags, TableFlag.dormant]], true, undefined],
-    [[[TableAttr.flags, TableFlag.owner], [TableAttr.owner, 77]], false, 77],
-    [[[TableAttr.flags, 3], [TableAttr.owner, 77]], true, 77],
+    [[[flags, dormantFlag]], true, undefined],
+    [[[flags, ownerFlag], [owner, 77]], false, 77],
+    [[[flags, dormantFlag | ownerFlag], [owner, 77]], true, 77],
     // Without its flag the number says nothing.
-    [[[TableAttr.owner, 77]], false, undefined],
+    [[[owner, 77]], false, undefined],
   ];
 
 for (const [attributes, isDormant, ownerPort] of states) {
@@ -68,6 +69,11 @@ Deno.test("decodeChain() reads chains with their hooks, and whose they are", () 
   assert.equal(decoded([ChainAttr.flags, 4]).isOfOneRule, true);
   assert.equal(decoded([ChainAttr.flags, 2]).isOfOneRule, false);
   assert.deepEqual(decoded([ChainAttr.userData, commentUserData("why")]).chain.comment, "why");
+  const why = commentUserData("why");
+  const beside = [Uint8Array.of(...why, 7, 1, 9), Uint8Array.of(7, 2, 9, 9, ...why)];
+  for (const userData of beside) {
+    assert.equal(decoded([ChainAttr.userData, userData]).chain.comment, "why");
+  }
   const base = (...attributes: readonly Attribute[]) => decoded(...attributes).chain.base;
   assert.deepEqual(base(hook(0, -101), [ChainAttr.type, "nat"], [ChainAttr.policy, 1]), {
     type: "nat",

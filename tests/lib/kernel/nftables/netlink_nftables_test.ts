@@ -85,6 +85,7 @@ class ScriptedTransport implements NfTransport {
     return Promise.try(() => this.#answers.lookUp?.(elements) ?? "same");
   }
 
+  visit = () => Promise.reject(new Error("not asked"));
   queryEach = () => Promise.reject(new Error("not asked"));
   digests = () => Promise.reject(new Error("not asked"));
   compare = () => Promise.reject(new Error("not asked"));
@@ -120,7 +121,7 @@ function refuse(errno: number): never {
 
 Deno.test("a set is asked for before its first elements are written, and not again", async () => {
   const { nftables, transport } = open({ query: () => [listed(ports)] });
-  await nftables.commit(table, adding("ports", element));
+  await nftables.commit(table, [...adding("ports", element), ...adding("ports", element)]);
   await nftables.commit(table, adding("ports", element));
   await nftables.commit(table, [{ kind: "delete-elements", set: "ports", elements: [element] }]);
   const about = 'read set "ports" of table "ip kube-proxy"';

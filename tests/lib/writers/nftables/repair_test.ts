@@ -376,6 +376,18 @@ for (const [name, errno] of Object.entries({ EINTR: Errno.EINTR, ENOBUFS: Errno.
   });
 }
 
+Deno.test("sync() of a change hands on what is no answer of the kernel", async () => {
+  const harness = await settled();
+  const commit = harness.nftables.commit.bind(harness.nftables);
+  harness.nftables.commit = () => {
+    harness.nftables.commit = commit;
+    return Promise.reject(new TypeError("a fault of ours"));
+  };
+  await assert.rejects(harness.remove("ns/a:p80/TCP"), /a fault of ours/);
+  assert.ok((await harness.all()).full);
+  assert.equal(harness.table(), await harness.cleanStart());
+});
+
 Deno.test("sync() without the right to write says so and changes nothing", async () => {
   const harness = await settled();
   const table = harness.nftables.dump();

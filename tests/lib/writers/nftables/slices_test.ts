@@ -50,6 +50,14 @@ Deno.test("sliceChanges() counts endpoints for each frontend", () => {
   assert.deepEqual(sliceChanges(narrow).length, 1);
 });
 
+Deno.test("sliceChanges() puts no more than five thousand elements into a slice of several", () => {
+  // Each has an element of its own for each frontend too, and one for each endpoint.
+  const many = Array.from({ length: 30 }, (_, i) => coming(web(i + 1, 998)));
+  assert.deepEqual(sliceChanges(many).map(({ length }) => length), Array(6).fill(5));
+  const more = Array.from({ length: 30 }, (_, i) => coming(web(i + 1, 999)));
+  assert.deepEqual(sliceChanges(more).map(({ length }) => length), [...Array(7).fill(4), 2]);
+});
+
 Deno.test("sliceChanges() knows that a change of endpoints is shorter than their coming", () => {
   const changes = [1, 2, 3].map((number): ServiceChange => {
     const after = web(number, 15_000);
