@@ -63,7 +63,8 @@ export function encodeChanges(changes: readonly XtChange[], options: EncodeOptio
   return encoder.finish();
 }
 
-class ChangeEncoder {
+/** Encodes changes one by one, none of which it keeps. Throws `TypeError` for a rule that cannot be said. */
+export class ChangeEncoder {
   readonly #batch: BatchWriter;
   readonly #options: EncodeOptions;
   readonly #genmsg: Uint8Array;

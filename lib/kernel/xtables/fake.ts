@@ -14,6 +14,7 @@ import type {
   XtBackend,
   XtChain,
   XtCommitOptions,
+  XtComposition,
   XtFailure,
   XtReading,
   XtReceipt,
@@ -185,6 +186,12 @@ export class FakeXtables implements Xtables {
     return { before, after: String(this.#generation), isOwn: true };
   }
 
+  /** As in nft alone: see `Xtables.compose`. */
+  get compose(): NonNullable<Xtables["compose"]> | undefined {
+    if (this.backend !== "nft") return undefined;
+    return (family) => new FakeComposition((changes) => this.commit(family, changes), family);
+  }
+
   #apply(family: IpFamily, changes: readonly XtChange[]): void {
     const copies = new Map<string, FakeTable>();
     const failures = changes.flatMap((change, index): readonly XtFailure[] => {
@@ -255,5 +262,39 @@ export class FakeXtables implements Xtables {
       hasCounter: this.#hasCounter,
       hasSet: this.#hasSet,
     });
+  }
+}
+
+/** Tells as little of a refusal as one that keeps no changes. */
+class FakeComposition implements XtComposition {
+  readonly #commit: (changes: readonly XtChange[]) => Promise<XtReceipt | undefined>;
+  readonly #family: IpFamily;
+  readonly #changes: XtChange[] = [];
+
+  constructor(
+    commit: (changes: readonly XtChange[]) => Promise<XtReceipt | undefined>,
+    family: IpFamily,
+  ) {
+    this.#commit = commit;
+    this.#family = family;
+  }
+
+  get count(): number {
+    return this.#changes.length;
+  }
+
+  add(changes: readonly XtChange[]): void {
+    this.#changes.push(...changes);
+  }
+
+  async commit(): Promise<XtReceipt> {
+    try {
+      const receipt = await this.#commit(this.#changes);
+      if (receipt) return receipt;
+    } catch (error) {
+      if (!(error instanceof XtablesError)) throw error;
+      throw new XtablesError({ family: this.#family, changes: [], failures: error.failures });
+    }
+    throw new Error("Cannot commit a composition: it has no changes");
   }
 }

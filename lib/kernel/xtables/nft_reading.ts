@@ -36,18 +36,22 @@ export async function openReading(
   options: NftRulesOptions,
   tables: readonly XtTable[],
 ): Promise<XtReading> {
-  const payloads = await options.transport.query({
+  const chains: XtChain[] = [];
+  const names = new Map<XtTable, Set<string>>();
+  const query = {
     ...chainsQuery(options.family),
     // Whoever writes other tables does not keep us from reading ours.
     settled: {
       attributes: [ChainAttr.table, ChainAttr.name, ChainAttr.handle],
       through: { attribute: ChainAttr.table, texts: tables },
     },
+  };
+  await options.transport.visit(query, (payload) => {
+    const chain = decodeChain(payload);
+    if (!chain || !tables.includes(chain.table)) return;
+    chains.push(chain);
+    setOf(names, chain.table).add(chain.name);
   });
-  const chains = payloads.map(decodeChain).filter((chain) => chain !== undefined)
-    .filter(({ table }) => tables.includes(table));
-  const names = new Map<XtTable, Set<string>>();
-  for (const { name, table } of chains) setOf(names, table).add(name);
   return new NftReading(options, chains, names);
 }
 

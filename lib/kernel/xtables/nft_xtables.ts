@@ -7,6 +7,7 @@ import { decodeListedRule } from "./decode_listing.ts";
 import { cutChanges } from "./cut_changes.ts";
 import { encodeChanges } from "./encode.ts";
 import { describeChange, XtablesError } from "./errors.ts";
+import { NftComposition } from "./nft_composition.ts";
 import { chainsQuery } from "./nft_queries.ts";
 import { NftRules, type NftRulesOptions, openReading, readRules } from "./nft_reading.ts";
 import { xtFamilyFacts } from "./family.ts";
@@ -18,6 +19,7 @@ import { ruleText } from "./text.ts";
 import type {
   Xtables,
   XtCommitOptions,
+  XtComposition,
   XtFailure,
   XtHearing,
   XtReading,
@@ -100,6 +102,14 @@ export class NftXtables implements Xtables {
     const sets = rememberSets(this.#sets);
     this.#expectSets(family, changes, sets);
     return await this.#commitParts(family, changes, { sets, signal });
+  }
+
+  compose(family: IpFamily): XtComposition | undefined {
+    const transport = this.#transport;
+    // Through a small socket a batch goes in parts, which are parts of its changes.
+    if (transport.largestBatch !== Infinity) return undefined;
+    const sets = rememberSets(this.#sets);
+    return new NftComposition({ transport, family, sets, handles: this.#handles[family] });
   }
 
   /** All of it at once, where the socket takes that; else its parts, one after the other. */

@@ -124,6 +124,24 @@ export interface Xtables {
     changes: readonly XtChange[],
     options?: XtCommitOptions,
   ): Promise<XtReceipt | undefined>;
+  /**
+   * For a load of many changes: they take effect together as those of one `commit`. Absent, or undefined,
+   * where that saves nothing.
+   */
+  compose?(family: IpFamily): XtComposition | undefined;
+}
+
+/** All but those that need the number of a rule. */
+export type XtComposable = Exclude<XtChange, { readonly kind: "delete-rule" }>;
+
+/** A commit that is put together bit by bit. It keeps none of the changes, so a refusal names none of them. */
+export interface XtComposition {
+  /** How many changes there are. */
+  readonly count: number;
+  /** Puts these behind what is there. Throws `TypeError` for a rule that cannot be said. */
+  add(changes: readonly XtComposable[]): void;
+  /** Once, when all of them are there. */
+  commit(): Promise<XtReceipt>;
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * From whatever the kernel holds to everything that shall be there. Service ports are compared in
+ * From whatever the kernel holds to everything that shall be there. Own chains are compared in
  * groups, so that their rules need not all be in memory at once: what is new goes out as it is found,
  * since nothing leads to it yet; what packets meet comes last, in one batch.
  */
@@ -16,8 +16,10 @@ import type { RuleContext } from "./rules/context.ts";
 import { bareChains, jumps, ownTables, sharedChains, staticChains } from "./rules/static_chains.ts";
 import { lastRulesOf, missingJumps, nameOf, sharedDifference } from "./shared_chains.ts";
 
-/** Service ports whose chains are compared in one go. */
-const servicesPerGroup = 200;
+/** As many own chains are compared in one go as the kernel is asked for at once: their rules wait for it. */
+const chainsPerGroup = 200;
+/** So many service ports are looked at before everything else has its turn. */
+const servicesPerTurn = 20;
 
 /** What the tables shall hold. */
 export interface Desired {
@@ -41,6 +43,8 @@ export class FullPlan {
   /** Names of chains, by table. */
   readonly #there = new Map<string, Set<string>>();
   readonly #shared = new Map<string, OwnedRule[]>();
+  /** Own chains that are there, to be compared. */
+  readonly #compared = new Map<string, readonly XtRule[]>();
   /** The service port of each chain that one has of its own. */
   readonly owners = new Map<string, ServicePortKey>();
   /** Rules of each service port. */
@@ -58,13 +62,14 @@ export class FullPlan {
   async *batches(): AsyncGenerator<Batch> {
     this.#addWhatIsBare();
     await this.#compareStatic();
-    let isFirst = true;
-    for (const group of groupsOf(this.#desired.services, servicesPerGroup)) {
-      if (!isFirst) await turnOfTheEventLoop();
-      isFirst = false;
-      await this.#compareGroup(group);
+    let seen = 0;
+    for (const servicePort of this.#desired.services) {
+      this.#add(servicePort);
+      if (this.#compared.size >= chainsPerGroup) await this.#compareOwnChains();
       if (this.#draft.leafCount >= this.#options.leavesPerBatch) yield this.#draft.takeLeaves();
+      if (++seen % servicesPerTurn === 0) await turnOfTheEventLoop();
     }
+    await this.#compareOwnChains();
     await this.#compareSharedChains();
     await this.#compareJumps();
     await this.#removeStaleChains();
@@ -106,27 +111,29 @@ export class FullPlan {
     }
   }
 
-  async #compareGroup(group: readonly ServicePort[]): Promise<void> {
-    const { context } = this.#desired;
-    const there = new Map<string, readonly XtRule[]>();
-    for (const servicePort of group) {
-      const { key } = servicePort;
-      const contribution = contributionOf(servicePort, context);
-      this.counts.set(key, countRules(contribution));
-      for (const [chain, rules] of contribution.own) {
-        this.owners.set(chain, key);
-        if (this.#has("nat", chain)) there.set(chain, rules);
-        else this.#draft.addChain({ table: "nat", chain }, rules, key);
-      }
-      for (const { chain, rule, table } of contribution.shared) {
-        this.#shared.get(nameOf(table, chain))?.push({ rule, owner: key });
-      }
+  /** What is new of a service port; what is there is compared later. */
+  #add(servicePort: ServicePort): void {
+    const { key } = servicePort;
+    const contribution = contributionOf(servicePort, this.#desired.context);
+    this.counts.set(key, countRules(contribution));
+    for (const [chain, rules] of contribution.own) {
+      this.owners.set(chain, key);
+      if (this.#has("nat", chain)) this.#compared.set(chain, rules);
+      else this.#draft.addChain({ table: "nat", chain }, rules, key);
     }
-    if (there.size === 0) return;
-    for (const chain of await this.#reading.differing("nat", there)) {
-      const rules = there.get(chain) ?? [];
+    for (const { chain, rule, table } of contribution.shared) {
+      this.#shared.get(nameOf(table, chain))?.push({ rule, owner: key });
+    }
+  }
+
+  async #compareOwnChains(): Promise<void> {
+    const compared = this.#compared;
+    if (compared.size === 0) return;
+    for (const chain of await this.#reading.differing("nat", compared)) {
+      const rules = compared.get(chain) ?? [];
       this.#draft.rewriteChain({ table: "nat", chain }, rules, this.owners.get(chain));
     }
+    compared.clear();
   }
 
   async #compareSharedChains(): Promise<void> {

@@ -34,6 +34,9 @@ import { type Pace, Turns } from "./turns.ts";
 const soon: Pace = { share: 1 / 20, longestMs: 2_500 };
 /** Only whole tables can be read: that takes what it takes. */
 const wholeTables: Pace = { share: 1 / 20 };
+/** No size tells of a rule in the place of another: so often all tables are read unasked, more rarely where that takes long. */
+const unaskedMs = 45_000;
+const unaskedShare = 1 / 50;
 /** One of others' chains came or went, as CNI plugins have it: no rule of ours can be missing. */
 const atLeisure: Pace = { share: 1 / 50 };
 
@@ -68,6 +71,9 @@ export class Watch {
   readonly #listTurns: Turns;
   #listIsDue: Pace | undefined;
   #wholeIsDue = false;
+  /** When whole tables were read last, and how long a look at them took. */
+  #wholeAt = -Infinity;
+  #wholeTookMs = 0;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -120,6 +126,8 @@ export class Watch {
 
   #agree(stamp: XtStamp, chains: readonly XtChain[]): void {
     this.#trusted = stamp;
+    this.#wholeAt = this.#options.clock.monotonic();
+    this.#wholeIsDue = false;
     this.#takeFingerprints(chains);
   }
 
@@ -132,14 +140,18 @@ export class Watch {
     }
   }
 
-  /** Takes note of what we changed: also the chains that rules lead to are counted differently now. */
-  committed(receipt: XtReceipt, changes: readonly XtChange[]): void {
+  /** Takes note of a commit of ours. */
+  committed(receipt: XtReceipt): void {
     const { ownStamps, xtables } = this.#options;
     this.#digest = undefined;
     // One of nft between whose states others wrote is looked at like theirs.
     if (xtables.backend === "nft") ownStamps.note(receipt);
     // Stamps of the older engine are the family's own, and come back to where they were.
     else this.#trusted = this.#trusted === receipt.before ? receipt.after : undefined;
+  }
+
+  /** Takes note of what we change: also the chains that rules lead to are counted differently then. */
+  changing(changes: readonly XtChange[]): void {
     for (const change of changes) {
       if (change.kind === "add-table") continue;
       const name = nameOf(change.table, change.chain);
@@ -232,12 +244,14 @@ export class Watch {
 
   /** Where only whole tables can be read. */
   async #isAnythingDifferent(stamp: XtStamp, applied: Applied): Promise<boolean> {
-    this.#wholeIsDue ||= stamp !== this.#trusted;
+    const started = this.#options.clock.monotonic();
+    const pauseMs = Math.max(unaskedMs, this.#wholeTookMs / unaskedShare);
+    this.#wholeIsDue ||= stamp !== this.#trusted || started >= this.#wholeAt + pauseMs;
     return this.#wholeIsDue && await this.#turns.take(wholeTables, async () => {
       const read = await this.read();
       if (await isDifferentAnywhere({ applied, reading: read.reading })) return true;
       this.#agree(read.stamp, read.reading.chains);
-      this.#wholeIsDue = false;
+      this.#wholeTookMs = this.#wholeAt - started;
       return false;
     });
   }

@@ -29,6 +29,14 @@ import { Counters } from "./counters.ts";
 import { Draft } from "./draft.ts";
 import { batchFailuresOf, chainsInUse } from "./failures.ts";
 import { FullPlan, sortedByKey } from "./full_plan.ts";
+import {
+  changesPerPiece,
+  type FailedBatch,
+  leavesPerCommit,
+  Load,
+  type Tally,
+  tallyOf,
+} from "./load.ts";
 import type { IptablesMetrics } from "./metrics.ts";
 import { OwnStamps } from "./own_stamps.ts";
 import { type ContributionChange, planChange, type ServiceChange } from "./plan.ts";
@@ -40,8 +48,6 @@ import { Watch } from "./watch.ts";
 const changesPerBatch = 1_000;
 /** Each waits for the lock by itself. */
 const lockAttempts = 3;
-/** New chains are written in batches of so many changes; each is a call of the kernel. */
-const leavesPerBatch = 4_000;
 
 /** What a writer of this mode needs. */
 export interface IptablesWriterOptions {
@@ -185,7 +191,7 @@ export class IptablesWriter implements RuleWriter {
     this.#options.counters.ensure();
     const { faults, sound } = withoutFaults(snapshot.services, this.family);
     const culprits = new CulpritSearch<ServicePort>([[...sound.values()]]);
-    const search: Search = { culprits, kept: new Set() };
+    const search: Search = { culprits, kept: new Set(), keepsChanges: false };
     let applied: Applied | undefined;
     while (!applied) applied = await this.#attempt(snapshot, search, signal);
     this.#applied = applied;
@@ -216,30 +222,51 @@ export class IptablesWriter implements RuleWriter {
     this.#watch.agree(stamp, reading.chains);
     const over = this.#watch.over(reading, isSameSince(this.#former, { context, services }));
     const plan = new FullPlan({ context, services: services.values() }, over, {
-      leavesPerBatch: this.#xtables.backend === "nft" ? leavesPerBatch : Infinity,
+      leavesPerBatch: this.#leavesPerBatch(search),
       kept,
     });
-    // The kernel works on one batch while the next is put together.
-    let underWay: Promise<FailedBatch | undefined> | undefined;
+    const load = this.#load(search, signal);
     try {
       for await (const batch of plan.batches()) {
-        const failed = await underWay;
+        const failed = await load.take(batch);
         if (failed) return this.#learn(failed, search);
-        underWay = this.#commit(batch, signal)
-          .then(() => undefined, (error: unknown) => ({ batch, error }));
       }
+      const failed = await load.finish();
+      if (failed) return this.#learn(failed, search);
     } finally {
-      await underWay;
+      await load.settled();
     }
-    const failed = await underWay;
-    if (failed) return this.#learn(failed, search);
     return new Applied({ context, services, owners: plan.owners, counts: plan.counts, kept });
   }
 
+  /** The older engine writes whole tables. */
+  #leavesPerBatch({ keepsChanges }: Search): number {
+    if (this.#xtables.backend !== "nft") return Infinity;
+    return keepsChanges || !this.#xtables.compose ? leavesPerCommit : changesPerPiece;
+  }
+
+  #load({ keepsChanges }: Search, signal: AbortSignal): Load {
+    return new Load({
+      commit: (batch) => this.#commit(batch, signal),
+      compose: () => keepsChanges ? undefined : this.#xtables.compose?.(this.family),
+      composing: (changes) => this.#watch.changing(changes),
+      commitComposed: async (composition, tally) => {
+        signal.throwIfAborted();
+        this.#note(await composition.commit(), tally);
+      },
+    });
+  }
+
   /** Another attempt may help, or the error is thrown. */
-  #learn({ batch, error }: FailedBatch, { culprits, kept }: Search): undefined {
+  #learn({ batch, error }: FailedBatch, search: Search): undefined {
+    const { culprits, kept } = search;
     this.#watch.forget();
     if (!(error instanceof XtablesError)) throw error;
+    if (!batch) {
+      // The next attempt says which change it is.
+      search.keepsChanges = true;
+      return;
+    }
     const used = chainsInUse(error, batch.changes).filter((chain) => !kept.has(chain));
     for (const chain of used) kept.add(chain);
     // Each such attempt leaves one chain less to be deleted.
@@ -251,12 +278,15 @@ export class IptablesWriter implements RuleWriter {
     const { changes } = batch;
     const receipt = await this.#commitUnlocked(changes, signal);
     if (!receipt) return;
-    this.#written += changes.length;
-    for (const { kind, table } of changes) {
-      const isRule = kind === "append-rule" || kind === "insert-rule";
-      if (isRule && (table === "nat" || table === "filter")) this.#rules[table]++;
-    }
-    this.#watch.committed(receipt, changes);
+    this.#watch.changing(changes);
+    this.#note(receipt, tallyOf(changes));
+  }
+
+  #note(receipt: XtReceipt, { changes, filter, nat }: Tally): void {
+    this.#written += changes;
+    this.#rules.nat += nat;
+    this.#rules.filter += filter;
+    this.#watch.committed(receipt);
   }
 
   /** While another program holds iptables' lock nothing is applied: the same is tried again. */
@@ -313,12 +343,8 @@ interface Search {
   readonly culprits: CulpritSearch<ServicePort>;
   /** Stale chains that cannot be deleted. */
   readonly kept: Set<string>;
-}
-
-/** A batch that was not taken, and why. */
-interface FailedBatch {
-  readonly batch: Batch;
-  readonly error: unknown;
+  /** Something was refused: whatever is refused next has to be named. */
+  keepsChanges: boolean;
 }
 
 /** How far the change alone came. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../../lib/base/ip_family.ts";
 import type { XtChange } from "../../../lib/kernel/xtables/rules.ts";
-import { checkBehaviour } from "../../lib/kernel/xtables/behaviour.ts";
+import { checkBehaviour, checkCompositions } from "../../lib/kernel/xtables/behaviour.ts";
 import { inNetworkNamespace } from "../../../lib/kernel/netns.ts";
 import { CommitNotices } from "../../../lib/kernel/nf_tables/commit_notices.ts";
 import { ruleText } from "../../../lib/kernel/xtables/text.ts";
@@ -11,14 +11,39 @@ import { XtNamespace } from "./namespace.ts";
 import { sampleChains, sampleChanges, sampleText } from "../../lib/kernel/xtables/sample_chains.ts";
 
 Deno.test("the nft backend behaves as the fake", async (t) => {
-  await checkBehaviour(t, async () => {
-    const namespace = await XtNamespace.create();
-    const xtables = namespace.nft();
-    return Object.assign(xtables, {
-      [Symbol.asyncDispose]: () => namespace[Symbol.asyncDispose](),
-    });
-  });
+  await checkBehaviour(t, openNft);
 });
+
+Deno.test("the nft backend takes changes one by one, and all of them together", async (t) => {
+  await checkCompositions(t, openNft);
+});
+
+Deno.test("a rule that was written anew by many changes is deleted by its new number", async () => {
+  await using namespace = await XtNamespace.create();
+  const xtables = namespace.nft();
+  const place = { table: "nat", chain: "A" } as const;
+  const rule = { matches: [{ kind: "comment", text: "one" }] } as const;
+  const append: XtChange = { kind: "append-rule", ...place, rule };
+  await xtables.commit("IPv4", [
+    { kind: "add-table", table: "nat" },
+    { kind: "add-chain", ...place },
+    append,
+  ]);
+  await xtables.live("IPv4").rules("nat", ["A"]);
+  const composition = xtables.compose("IPv4");
+  composition?.add([{ kind: "flush-chain", ...place }, append]);
+  await composition?.commit();
+  await xtables.commit("IPv4", [{ kind: "delete-rule", ...place, rule }]);
+  assert.deepEqual((await xtables.live("IPv4").rules("nat", ["A"])).get("A"), []);
+});
+
+async function openNft() {
+  const namespace = await XtNamespace.create();
+  const xtables = namespace.nft();
+  return Object.assign(xtables, {
+    [Symbol.asyncDispose]: () => namespace[Symbol.asyncDispose](),
+  });
+}
 
 for (const family of ipFamilies) {
   Deno.test(`each rule is the expressions that iptables-nft makes of its text, ${family}`, async () => {

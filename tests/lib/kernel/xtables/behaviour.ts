@@ -23,6 +23,40 @@ export async function checkBehaviour(
   }
 }
 
+/** The cases that need no number of a rule, put together change by change. */
+export async function checkCompositions(
+  t: Deno.TestContext,
+  open: () => Promise<Xtables & Partial<AsyncDisposable>>,
+): Promise<void> {
+  for (const { changes, chains, given, name, refused } of behaviourCases) {
+    const composable = changes.filter((change) => change.kind !== "delete-rule");
+    if (composable.length < changes.length || changes.length === 0) continue;
+    await t.step(name, async () => {
+      const xtables = await open();
+      try {
+        await xtables.commit("IPv4", given ?? []);
+        const composition = xtables.compose?.("IPv4");
+        assert.ok(composition);
+        for (const change of composable) composition.add([change]);
+        assert.equal(composition.count, changes.length);
+        if (refused) {
+          await assert.rejects(composition.commit(), (error) => {
+            assert.ok(error instanceof XtablesError, String(error));
+            assert.equal(error.failures[0].change, refused[0], error.message);
+            return true;
+          });
+        } else {
+          const { after } = await composition.commit();
+          assert.equal(await xtables.stamp("IPv4"), after);
+        }
+        await checkChains(xtables, chains);
+      } finally {
+        await xtables[Symbol.asyncDispose]?.();
+      }
+    });
+  }
+}
+
 /** One case on empty rules. */
 export async function checkCase(
   xtables: Xtables,
@@ -43,6 +77,10 @@ export async function checkCase(
   } else {
     await xtables.commit("IPv4", changes);
   }
+  await checkChains(xtables, chains);
+}
+
+async function checkChains(xtables: Xtables, chains: BehaviourCase["chains"]): Promise<void> {
   const names = Object.keys(chains);
   const listed = await (await xtables.read("IPv4", ["nat"])).rules("nat", names);
   const held = names.map((name) => [name, listed.get(name)?.map(({ key }) => key)]);

@@ -6,8 +6,11 @@ import { encodeChanges } from "../../../../lib/kernel/xtables/encode.ts";
 import { noSets } from "../../../../lib/kernel/xtables/sets.ts";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
+import { readMessages } from "../../../../lib/kernel/netlink/messages.ts";
+import { Msg, RuleAttr } from "../../../../lib/kernel/nf_tables/wire.ts";
 import type { CommitResult, NfTransport } from "../../../../lib/kernel/nf_tables/transport.ts";
 import type { XtChange, XtRule } from "../../../../lib/kernel/xtables/rules.ts";
+import { payloadOf } from "../nf_tables/written_attributes.ts";
 
 const table = "nat";
 const rule: XtRule = { matches: [], target: { kind: "jump", chain: "KUBE-MARK-MASQ" } };
@@ -64,6 +67,7 @@ class NarrowTransport implements NfTransport {
 
   generation = () => Promise.resolve(this.generationNow);
   query = () => Promise.reject(new Error("not asked for here"));
+  visit = () => Promise.reject(new Error("not asked for here"));
   queryEach = () => Promise.reject(new Error("not asked for here"));
   compare = () => Promise.reject(new Error("not asked for here"));
   lookUp = () => Promise.reject(new Error("not asked for here"));
@@ -160,4 +164,50 @@ Deno.test("NftXtables tells which change of all was refused", async () => {
 Deno.test("NftXtables leaves a single change that is too large to the kernel's judgement", async () => {
   const xtables = new NftXtables(new NarrowTransport(10));
   await assert.rejects(() => xtables.commit("IPv4", [add("A")]), /EMSGSIZE/);
+});
+
+Deno.test("NftXtables writes nothing once a commit was given up, and says so where there was nothing to write", async () => {
+  const transport = new NarrowTransport(1_000_000);
+  const xtables = new NftXtables(transport);
+  const signal = AbortSignal.abort(new Error("given up"));
+  for (const given of [changes, []]) {
+    await assert.rejects(xtables.commit("IPv4", given, { signal }), /given up/);
+  }
+  assert.deepEqual(transport.sizes, []);
+});
+
+/** A rule as the kernel lists it: as it was written, with a handle. */
+function listed(change: XtChange): Uint8Array {
+  const { bytes } = encodeChanges([change], {
+    family: "IPv4",
+    handleOf: () => 0n,
+    wantsEcho: () => false,
+    sets: noSets,
+  });
+  const written = [...readMessages(bytes)].find(({ type }) => type === Msg.newRule);
+  assert.ok(written);
+  return payloadOf(written.payload, [[RuleAttr.handle, 7n]]);
+}
+
+Deno.test("NftXtables asks for nothing more once a commit was given up between its parts", async () => {
+  const removal: XtChange = { kind: "delete-rule", table, chain: "OUTPUT", rule };
+  const both = [...changes, removal];
+  // Two parts: the rule is deleted by the second one.
+  const transport = new NarrowTransport(Math.ceil(encodedSize(both) * 0.6));
+  const stop = new AbortController();
+  const commit = transport.commit.bind(transport);
+  transport.commit = (bytes) => {
+    stop.abort(new Error("given up"));
+    return commit(bytes);
+  };
+  // To delete a rule the kernel is asked for its handle: for the whole, and again for its part.
+  let questions = 0;
+  const queryEach = () => {
+    questions++;
+    return Promise.resolve([[listed(append("OUTPUT"))]]);
+  };
+  const { signal } = stop;
+  const xtables = new NftXtables(Object.assign(transport, { queryEach }));
+  await assert.rejects(xtables.commit("IPv4", both, { signal }), /given up/);
+  assert.deepEqual([transport.sizes.length, questions], [1, 1]);
 });

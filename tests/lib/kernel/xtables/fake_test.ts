@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FakeXtables } from "../../../../lib/kernel/xtables/fake.ts";
 import type { XtChange } from "../../../../lib/kernel/xtables/rules.ts";
-import { checkBehaviour } from "./behaviour.ts";
+import { checkBehaviour, checkCompositions } from "./behaviour.ts";
 import { sampleCounter, sampleRules, sampleSet, sampleTarget } from "./sample_rules.ts";
 
 Deno.test("the fake behaves as the kernel", async (t) => {
@@ -92,4 +92,8 @@ Deno.test("the fake refuses as it is told, and remembers what it took", async ()
   assert.equal(receipt?.after, await fake.stamp());
   assert.notEqual(receipt?.before, receipt?.after);
   assert.equal(await fake.commit("IPv4", []), undefined);
+});
+
+Deno.test("the fake takes changes one by one, and all of them together", async (t) => {
+  await checkCompositions(t, () => Promise.resolve(new FakeXtables()));
 });

@@ -27,13 +27,29 @@ function entry(family: IpFamily, target: string, chain = ""): Uint8Array {
 
 interface Kernel {
   readonly entries: Uint8Array;
-  readonly refuse?: "socket" | "getsockopt";
+  readonly refuse?: "socket" | "getsockopt" | "getsockoptLater";
 }
 
 /** What is asked of a kernel whose table holds these entries, and what the action gives. */
-async function asked<T>({ entries, refuse }: Kernel, action: () => T) {
+async function asked<T>({ entries, refuse }: Kernel, action: () => T | Promise<T>) {
   const questions: string[] = [];
   const errno = new Int32Array([Errno.EPERM]);
+  const getsockopt: LibcFunctions["getsockopt"] = (_fd, level, option, buffer, length) => {
+    const answer = buffer as Uint8Array;
+    const table = new TextDecoder().decode(answer.subarray(0, 32)).replaceAll("\0", "");
+    const size = new DataView((length as Uint8Array).buffer).getUint32(0, true);
+    questions.push(`ask ${level}/${option} ${table} ${size}`);
+    if (refuse === "getsockopt") return -1;
+    const view = new DataView(answer.buffer);
+    if (option === 64) {
+      view.setUint32(76, 3, true);
+      view.setUint32(80, entries.length, true);
+    } else {
+      assert.equal(view.getUint32(32, true), entries.length);
+      answer.set(entries, 40);
+    }
+    return 0;
+  };
   const functions: Partial<LibcFunctions> = {
     __errno_location: () => Deno.UnsafePointer.of(errno),
     socket: (family) => {
@@ -44,22 +60,9 @@ async function asked<T>({ entries, refuse }: Kernel, action: () => T) {
       questions.push(`close ${fd}`);
       return 0;
     },
-    getsockopt: (_fd, level, option, buffer, length) => {
-      const answer = buffer as Uint8Array;
-      const table = new TextDecoder().decode(answer.subarray(0, 32)).replaceAll("\0", "");
-      const size = new DataView((length as Uint8Array).buffer).getUint32(0, true);
-      questions.push(`ask ${level}/${option} ${table} ${size}`);
-      if (refuse === "getsockopt") return -1;
-      const view = new DataView(answer.buffer);
-      if (option === 64) {
-        view.setUint32(76, 3, true);
-        view.setUint32(80, entries.length, true);
-      } else {
-        assert.equal(view.getUint32(32, true), entries.length);
-        answer.set(entries, 40);
-      }
-      return 0;
-    },
+    getsockopt,
+    getsockoptLater: (...question) =>
+      Promise.resolve(refuse === "getsockoptLater" ? -1 : getsockopt(...question)),
   };
   const result = await replacingLibc(functions, action);
   return { questions, result };
@@ -87,6 +90,24 @@ for (const family of ["IPv4", "IPv6"] as const) {
       `ask ${levels[family]}/65 nat ${40 + entries.length}`,
       "close 0",
     ]);
+  });
+}
+
+for (const family of ["IPv4", "IPv6"] as const) {
+  Deno.test(`among() of ${family} gives those of the chains that are in the table`, async () => {
+    const entries = Uint8Array.from(
+      ["FIRST", "SECOND", "THIRD", "ERROR"].flatMap((chain) => [...entry(family, "ERROR", chain)]),
+    );
+    const among = (...chains: readonly string[]) => () =>
+      new ProcLegacyTables().among(family, "nat", chains);
+    const { questions, result } = await asked({ entries }, among("THIRD", "GONE", "FIRST"));
+    assert.deepEqual(result, ["FIRST", "THIRD"]);
+    assert.equal(questions.at(-2), `ask ${levels[family]}/65 nat ${40 + entries.length}`);
+    assert.equal(questions.at(-1), "close 0");
+    assert.deepEqual((await asked({ entries }, among("SECOND"))).result, ["SECOND"]);
+    assert.deepEqual((await asked({ entries }, among())).result, []);
+    const changed = await asked({ entries, refuse: "getsockoptLater" }, among("FIRST"));
+    assert.deepEqual([changed.result, changed.questions.at(-1)], [undefined, "close 0"]);
   });
 }
 

@@ -147,3 +147,13 @@ Deno.test("targetStructure() masquerades with the one range that the kernel asks
   assert.equal(hexOf(false, "IPv4"), `01000000${"0".repeat(40)}`);
   assert.equal(hexOf(true, "IPv6"), `10000000${"0".repeat(72)}`);
 });
+
+Deno.test("readMatch() reads a counter without what the kernel adds, and none whose name is cut off", () => {
+  const match: XtMatch = { kind: "nfacct", name: "dropped" };
+  const structure = matchStructure(match, sampleSets);
+  assert.ok(structure);
+  // NFACCT_NAME_MAX of the kernel is 32.
+  const ofBytes = (bytes: number) =>
+    readMatch({ ...structure, info: structure.info.subarray(0, bytes) }, "IPv4");
+  assert.deepEqual([ofBytes(32), ofBytes(31)], [match, undefined]);
+});

@@ -156,3 +156,11 @@ Deno.test("a look makes room for whoever wants to write, and goes on behind that
   assert.equal(harness.asked.length, asked);
   assert.equal(harness.rounds.takeFinished(), false);
 });
+
+Deno.test("what was lost before all was agreed with needs no round", async () => {
+  const harness = await new Harness().fill();
+  harness.rounds.lost();
+  harness.rounds.agree();
+  assert.equal(await harness.lookFor(60), undefined);
+  assert.equal(harness.asked.length, 0);
+});

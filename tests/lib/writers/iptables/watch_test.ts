@@ -272,6 +272,21 @@ Deno.test("drifted() takes a twentieth of the time however busy others are", asy
   assert.ok(slow.readings >= 8 && slow.readings <= 11, String(slow.readings));
 });
 
+Deno.test("drifted() takes a fiftieth of the time where only chains of others come and go", async () => {
+  const harness = new Harness();
+  await harness.full(snapshot);
+  const slow = slowReadings(harness, 100);
+  const afterOneMore = async (name: string, waitMs: number) => {
+    harness.xtables.edit("IPv4", [{ kind: "add-chain", table: "nat", chain: name }]);
+    harness.clock.pass(waitMs);
+    assert.equal(await harness.drifted(), false);
+    return slow.readings;
+  };
+  assert.equal(await afterOneMore("CNI-1", 0), 1);
+  assert.equal(await afterOneMore("CNI-2", 49 * 100 - 1), 1);
+  assert.equal(await afterOneMore("CNI-3", 1), 2);
+});
+
 for (const backend of ["nft", "legacy"] as const) {
   Deno.test(`drifted() does not wait for its turn after it found something, ${backend}`, async () => {
     const harness = new Harness({ backend });
@@ -281,9 +296,27 @@ for (const backend of ["nft", "legacy"] as const) {
       harness.xtables.edit("IPv4", changes);
       assert.equal(await harness.drifted(), true, name);
       await harness.full(snapshot);
+      // What was just put right takes nobody's turn.
+      assert.equal(await harness.drifted(), false, name);
     }
   });
 }
+
+Deno.test("drifted() reads whole tables now and then, since no size tells of a rule in another one's place", async () => {
+  const harness = new Harness({ backend: "legacy" });
+  await harness.full(snapshot);
+  const slow = slowReadings(harness, 2_000);
+  const readingsAfter = async (waitMs: number) => {
+    harness.clock.pass(waitMs);
+    assert.equal(await harness.drifted(), false);
+    return slow.readings;
+  };
+  assert.equal(await readingsAfter(44_999), 0);
+  assert.equal(await readingsAfter(1), 1);
+  // A fiftieth of the time.
+  assert.equal(await readingsAfter(99_999), 1);
+  assert.equal(await readingsAfter(1), 2);
+});
 
 /** Each reading takes so long. */
 function slowReadings(harness: Harness, ms: number): { readings: number; ms: number } {
