@@ -105,12 +105,6 @@ export const equivalents: readonly Equivalent[] = [
     reason: "splitting a text gives one line at least",
   },
   {
-    path: "lib/kernel/nf_tables/compare_element_lists.ts",
-    code: "return hashSpan(hash, cursor.bytes, cursor.data);",
-    change: "`hashSpan(hash, cursor.bytes, cursor.data)` -> `undefined`",
-    reason: "the hash chooses a slot; elements are compared as a whole",
-  },
-  {
     path: "lib/kernel/nf_tables/direct_transport.ts",
     code: "const FIRST_ECHO = 0x10;",
     change: "`0x10` -> `17`",
@@ -235,13 +229,6 @@ export const equivalents: readonly Equivalent[] = [
       "the hash chooses a slot; the text in it is compared, and made anew where it is another",
   },
   {
-    path: "lib/kernel/nf_tables/compare_element_lists.ts",
-    code:
-      "for (let i = start; i < start + length; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);",
-    change: "`0x01000193` -> `33555238`",
-    reason: "the hash chooses a slot; elements are compared as a whole",
-  },
-  {
     path: "lib/node/node_guard.ts",
     code: "const known = () => (current()?.podCIDRs.length ?? 0) > 0;",
     change: "`current()?.podCIDRs.length ?? 0` -> `(current()?.podCIDRs.length)`",
@@ -252,6 +239,117 @@ export const equivalents: readonly Equivalent[] = [
     code: "export const MessageType = { noop: 1, error: 2, done: 3, overrun: 4 } as const;",
     change: "`1` -> `2`",
     reason: "the kernel acknowledges every type below 0x10 without looking at it",
+  },
+  {
+    path: "lib/kernel/nf_tables/generation.ts",
+    code: "const everyFamily = genmsg(0);",
+    change: "`0` -> `1`",
+    reason: "a family has no generation of its own, and the kernel looks at none here",
+  },
+  {
+    path: "lib/kernel/nf_tables/generation.ts",
+    code:
+      "writer.begin({ type: Msg.getGen, flags: MessageFlag.request, sequence: 0 }, everyFamily);",
+    change: "`0` -> `1`",
+    reason: "each question writes its own number over this one",
+  },
+  {
+    path: "lib/kube/protobuf/stream.ts",
+    code: "#listBytesLeft = 0;",
+    change: "`0` -> `1`",
+    reason: "the envelope says how many there are before anybody looks at it",
+  },
+  {
+    path: "lib/kernel/self.ts",
+    code:
+      'residentBytes: statusBytes(status, "VmRSS") ?? stat.residentPages * PAGE_BYTES_FALLBACK,',
+    change:
+      "`stat.residentPages * PAGE_BYTES_FALLBACK` -> `(stat.residentPages / PAGE_BYTES_FALLBACK)`",
+    reason: "a process that asks for itself has memory, and so the line VmRSS in its status",
+  },
+  {
+    path: "lib/writers/nftables/draft.ts",
+    code: "if (elements.length > 0) ownedOf(this.#removed, set).push(elements, owner);",
+    change: "`elements.length > 0` -> `(elements.length >= 0)`",
+    reason: "a set of which nothing is removed adds no operation to a batch",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "for (let i = 0; i < this.#taken.length; i++) if (this.#taken[i] === 0) numbers.push(i);",
+    change: "`i < this.#taken.length` -> `(i <= this.#taken.length)`",
+    reason: "behind its end a typed array has nothing, which is no zero",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "for (let i = 0; i < count; i++) bounds[i + 1] = bounds[i] + wordsOf(words[bounds[i]]);",
+    change: "`i < count` -> `(i <= count)`",
+    reason: "what is written behind the end of a typed array goes nowhere",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "for (let i = 0; i < hashes.length; i++) {",
+    change: "`i < hashes.length` -> `(i <= hashes.length)`",
+    reason: "what is written behind the end of a typed array goes nowhere",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "let hash = 0x811c9dc5;",
+    change: "`0x811c9dc5` -> `4332272522`",
+    reason: "another hash finds the same elements, more slowly",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "for (let at = bounds[i]; at < bounds[i + 1]; at++) {",
+    change: "`i + 1` -> `(i - 1)`",
+    reason: "another hash finds the same elements, more slowly",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "hash = Math.imul(hash ^ words[at], 0x9e3779b1);",
+    change: "without `hash = Math.imul(hash ^ words[at], 0x9e3779b1);`",
+    reason: "another hash finds the same elements, more slowly",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "hash = Math.imul(hash ^ words[at], 0x9e3779b1);",
+    change: "`0x9e3779b1` -> `5308871522`",
+    reason: "another hash finds the same elements, more slowly",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "hashes[i] = hash;",
+    change: "without `hashes[i] = hash;`",
+    reason: "another hash finds the same elements, more slowly",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: 'return "first";',
+    change: '`"first"` -> `undefined`',
+    reason: "whoever asks looks for the two other answers",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "hash ^= hash >>> 15;",
+    change: "without `hash ^= hash >>> 15;`",
+    reason: "another hash finds the same elements, more slowly",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "hash ^= hash >>> 15;",
+    change: "`hash >>> 15` -> `(hash << 15)`",
+    reason: "another hash finds the same elements, more slowly",
+  },
+  {
+    path: "lib/kernel/nf_tables/match_elements.ts",
+    code: "hash ^= hash >>> 15;",
+    change: "`15` -> `16`",
+    reason: "another hash finds the same elements, more slowly",
+  },
+  {
+    path: "lib/kernel/nf_tables/growing_bytes.ts",
+    code: "if (end > this.#bytes.length) {",
+    change: "`end > this.#bytes.length` -> `(end >= this.#bytes.length)`",
+    reason: "a buffer that is just full grows one piece earlier, and holds the same",
   },
 ];
 

@@ -29,7 +29,7 @@ export function readBody(bytes: Uint8Array, cache: TextCache): Body {
   const reader = new Reader(bytes.subarray(magic.length), cache);
   const end = reader.length;
   let kind = "";
-  let raw = bytes.subarray(0, 0);
+  let raw: Uint8Array = new Uint8Array();
   for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
     if (field === 1) kind = readKind(reader);
     else if (field === 2) raw = reader.bytes();
@@ -49,7 +49,7 @@ export function readWatchFrame(bytes: Uint8Array, cache: TextCache): WatchFrame 
   const reader = new Reader(bytes, cache);
   const end = reader.length;
   let type = "";
-  let raw = bytes.subarray(0, 0);
+  let raw: Uint8Array = new Uint8Array();
   for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
     if (field === 1) type = reader.sharedText();
     else if (field === 2) raw = readRawExtension(reader);

@@ -70,12 +70,13 @@ export function openLibc() {
     __errno_location: { parameters: [], result: "pointer" },
   });
 
-  const checked = (result: number | bigint): number => {
-    if (Number(result) >= 0) return Number(result);
-    const location = symbols.__errno_location();
-    if (location === null) throw new Error("Cannot read errno: no location");
-    return -new Deno.UnsafePointerView(location).getInt32();
-  };
+  // It stays where it is for a thread. The fewer calls stand between a failure and the reading of its
+  // number the better: one that fails too would change it.
+  const location = symbols.__errno_location();
+  if (location === null) throw new Error("Cannot read errno: no location");
+  const errno = new Deno.UnsafePointerView(location);
+  const checked = (result: number | bigint): number =>
+    Number(result) >= 0 ? Number(result) : -errno.getInt32();
   const path = (text: string) => new TextEncoder().encode(`${text}\0`);
   const number32 = (value: number) => new Uint8Array(new Int32Array([value]).buffer);
 

@@ -188,6 +188,33 @@ Deno.test("watchDirectory() says nothing of files that were only read or closed"
     assert.deepEqual(told(), [some("/d/b")]);
   }));
 
+Deno.test("watchDirectory() tells at once what changed while the reader was busy", () =>
+  inFolder(async (folder) => {
+    const [clock, abort, fed] = [new FakeClock(), new AbortController(), new HandFed()];
+    const { signal } = abort;
+    const options = { signal, clock, debounceMs, pollMs, open: () => fed };
+    const changes = watchDirectory(folder, options)[Symbol.asyncIterator]();
+    const told: DirectoryChange[] = [];
+    const ask = async () => {
+      const { value } = await changes.next();
+      if (value) told.push(value);
+    };
+    await ask();
+    let asked = ask();
+    await settle();
+    fed.tell("modify", "/d/a");
+    await clock.advance(2 * debounceMs);
+    await asked;
+    fed.tell("modify", "/d/b");
+    await settle();
+    asked = ask();
+    await clock.advance(2 * debounceMs);
+    assert.deepEqual(told, [anything, some("/d/a"), some("/d/b")]);
+    await asked;
+    abort.abort();
+    await changes.return?.();
+  }));
+
 Deno.test("watchDirectory() takes many events for anything: the runtime drops what is beyond 16", () =>
   watching(async ({ advance, events, told }) => {
     told();

@@ -146,3 +146,15 @@ Deno.test("streamBody: a connection that was closed for another reason is not as
   assert.equal(scene.questions, 0);
   assert.deepEqual(scene.failures, [undefined]);
 });
+
+Deno.test("streamBody: an answer without a body gives nothing", async () => {
+  await using scene = new Scene(dies);
+  const { clock, connection } = scene;
+  const chunks = streamBody({ response: new Response(null), connection }, {
+    clock,
+    signal: new AbortController().signal,
+    silenceMs,
+    connectionSilenceMs: silenceMs,
+  });
+  assert.deepEqual(await Array.fromAsync(chunks), []);
+});

@@ -56,3 +56,13 @@ for (const burst of [0, 1]) {
     assert.equal(await fourth, 250);
   });
 }
+
+Deno.test("RateLimiter fills up at its rate", async () => {
+  const clock = new FakeClock();
+  const limiter = new RateLimiter({ qps: 2, burst: 4, clock });
+  for (let i = 0; i < 4; i++) assert.equal(await limiter.wait(signal), 0);
+  await clock.advance(1_000);
+  const waits = [0, 1, 2].map(() => limiter.wait(signal));
+  await clock.advance(500);
+  assert.deepEqual(await Promise.all(waits), [0, 0, 500]);
+});

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import type { Clock } from "../../../lib/base/clock.ts";
 import { serviceCIDRs } from "../../../lib/kube/resource.ts";
 import { FakeApiserver, refusal } from "../../fakes/apiserver.ts";
+import { FakeClock, settle } from "../../fakes/fake_clock.ts";
 import { inFolder } from "../../fakes/folder.ts";
 import { createTestClient } from "../../fakes/kube_client.ts";
 
@@ -8,7 +10,7 @@ type TestClient = ReturnType<typeof createTestClient>;
 type Access = NonNullable<Parameters<typeof createTestClient>[0]["access"]>;
 
 async function withServer(
-  options: { readonly access?: (server: FakeApiserver) => Access },
+  options: { readonly access?: (server: FakeApiserver) => Access; readonly clock?: Clock },
   body: (server: FakeApiserver, client: TestClient) => Promise<void>,
 ): Promise<void> {
   await using server = await FakeApiserver.start();
@@ -16,6 +18,7 @@ async function withServer(
     url: server.url,
     caCertificate: server.authority.certificate,
     access: options.access?.(server),
+    clock: options.clock,
     commands: tokens(),
   });
   try {
@@ -127,6 +130,35 @@ Deno.test("a request that is not wanted any more does not wait for the one that 
     await opening;
     assert.equal(server.requests.length, 1);
   }));
+
+Deno.test("a connection that gets an answer takes the place of one that hangs, for all that follow", () => {
+  const clock = new FakeClock();
+  return withServer({ clock }, async (server, client) => {
+    const hanging = Promise.withResolvers<Response>();
+    server.override = ({ path }) => {
+      const isFirst = server.requests.length === 1;
+      return isFirst && path !== "/version" ? hanging.promise : undefined;
+    };
+    try {
+      const listing = list(client);
+      while (server.requests.length === 0) await settle();
+      await clock.advance(2_000);
+      await listing;
+      await list(client);
+      const [first, beside, again, later] = server.requests.map(({ clientPort }) => clientPort);
+      assert.deepEqual(server.requests.map(({ path }) => path.split("/").at(-1)), [
+        "servicecidrs",
+        "version",
+        "servicecidrs",
+        "servicecidrs",
+      ]);
+      assert.notEqual(beside, first);
+      assert.deepEqual([again, later], [beside, beside]);
+    } finally {
+      hanging.resolve(new Response(null, { status: 500 }));
+    }
+  });
+});
 
 Deno.test("rotated files of certificates open another connection, and files as they were do not", () =>
   inFolder(async (folder) => {

@@ -37,6 +37,11 @@ Deno.test("Backoff waits as long as the server asks, and a little more, but neve
     1,
   );
   assert.equal(short, 3_500);
+  const [least] = delays(
+    new ApiError("later", { ...emptyStatus, code: 429, retryAfterMs: 1 }),
+    1,
+  );
+  assert.equal(least, 501);
   const [long] = delays(new ApiError("later", { ...emptyStatus, code: 429, retryAfterMs: 1e9 }), 1);
   assert.equal(long, 30_500);
 });
@@ -57,4 +62,12 @@ Deno.test("Backoff begins anew after a success", () => {
     backoff.reset();
     assert.equal(backoff.next(error), fresh);
   }
+});
+
+Deno.test("Backoff counts refusals anew behind an outage: who came back may have other reasons", () => {
+  const refusal = new ApiError("no", { ...emptyStatus, code: 500 });
+  const backoff = new Backoff(() => 1);
+  for (let i = 0; i < 60; i++) backoff.next(refusal);
+  backoff.next(new ConnectionError("gone"));
+  assert.equal(backoff.next(refusal), 200);
 });

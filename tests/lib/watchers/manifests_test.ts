@@ -204,7 +204,8 @@ withRig("ManifestsSource takes an empty file for one that is being written", asy
     rig.problems.length = 0;
     rig.write("a.yaml", empty);
     await rig.until(() => rig.problems.length > 0, true);
-    assert.deepEqual(rig.problems, [
+    // On a busy machine one writing is found twice: once emptied, once at its end.
+    assert.deepEqual([...new Set(rig.problems)], [
       `Cannot use manifest "${
         rig.path("a.yaml")
       }": it is empty; to have nothing from it, remove it or write "{apiVersion: v1, kind: List, items: []}"`,
@@ -391,16 +392,22 @@ withRig(
     rig.write("a.yaml", services.join(""));
     const end = new AbortController();
     let passed = 0;
+    let isReading = false;
     const source = await ManifestsSource.open({
       paths: [rig.directory],
       clock: {
         ...systemClock,
         // Each look at it is long after the last one.
         monotonic: () => passed += 1_000,
-        sleep: () => Promise.resolve(end.abort()),
+        // Before a file is read others have their turn too.
+        sleep: () => {
+          if (isReading) end.abort();
+          return Promise.resolve();
+        },
       },
       onProblem: () => assert.fail("nothing is wrong"),
       onNotice: () => {},
+      onReading: () => isReading = true,
       signal: end.signal,
     });
     assert.deepEqual(source.counts.Service, 0);

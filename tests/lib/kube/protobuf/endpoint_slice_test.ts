@@ -140,3 +140,16 @@ Deno.test("readService() reads the timeout of session affinity past fields that 
   assert.deepEqual(service([9, [[1, 7]]], [1, [[5, "x"], [1, 600], [6, 1]]], [8, 3]), plain);
   assert.equal(service([9, "x"]).affinitySeconds, 10_800);
 });
+
+Deno.test("readService() reads addresses of load balancers past fields that it does not know", () => {
+  const ingressOf = (...status: readonly Field[]) =>
+    readService(new Reader(message([meta, [3, status]]), new TextCache())).ingress.map(({ ip }) =>
+      ip
+    );
+  const balancer: Field = [1, [[1, [[1, "203.0.113.1"]]], [1, [[1, "203.0.113.2"]]]]];
+  assert.deepEqual(ingressOf(balancer), ["203.0.113.1", "203.0.113.2"]);
+  // Conditions, which look like a balancer to whoever does not mind the number of their field.
+  const condition: Field = [2, [[1, [[1, "203.0.113.9"]]]]];
+  assert.deepEqual(ingressOf(condition, balancer), ["203.0.113.1", "203.0.113.2"]);
+  assert.deepEqual(ingressOf([1, [[9, [[1, "203.0.113.9"]]]]]), []);
+});

@@ -49,3 +49,21 @@ Deno.test("TextCache tells texts of one hash apart", () => {
     assert.equal(cache.shared(bytes, { start: 0, end: bytes.length }), text);
   }
 });
+
+Deno.test("Reader passes over values of every width", () => {
+  const fixed = (
+    wire: number,
+    bytes: number,
+  ) => [9 << 3 | wire, ...Array<number>(bytes).fill(0xff)];
+  for (
+    const unread of [fixed(1, 8), fixed(5, 4), [...message([[9, "text"]])], [
+      ...message([[9, 300]]),
+    ]]
+  ) {
+    const reader = new Reader(Uint8Array.of(...unread, ...message([[1, 7]])), new TextCache());
+    assert.equal(reader.next(reader.length), 9);
+    reader.skip();
+    assert.equal(reader.next(reader.length), 1);
+    assert.equal(reader.int32(), 7);
+  }
+});

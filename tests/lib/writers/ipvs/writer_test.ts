@@ -317,3 +317,62 @@ Deno.test("a writer that nobody wants any more changes nothing and looks at noth
   for (const each of work) await assert.rejects(each(), /enough/);
   assert.equal(await harness.dump(), before);
 });
+
+Deno.test("sync() of everything reads the kernel once where nobody else writes", async () => {
+  const harness = new Harness();
+  const { ipvs } = harness.kernel;
+  const read = ipvs.read.bind(ipvs);
+  let readings = 0;
+  ipvs.read = () => {
+    readings++;
+    return read();
+  };
+  await harness.full(snapshotOf("IPv4", everyShape("IPv4")));
+  const first = readings;
+  await harness.full(snapshotOf("IPv4", everyShape("IPv4")));
+  assert.deepEqual([first, readings], [1, 2]);
+});
+
+Deno.test("sync() of everything tries three times against somebody who always comes between", async () => {
+  const snapshot = snapshotOf("IPv4", everyShape("IPv4"));
+  const harness = new Harness();
+  await harness.full(snapshot);
+  const before = await harness.dump();
+  const { ipvs } = harness.kernel;
+  const [{ server }] = ipvs.read();
+  const destination = {
+    address: "192.0.2.1",
+    port: 9,
+    forwarding: "masquerade",
+    weight: 1,
+  } as const;
+  const read = ipvs.read.bind(ipvs);
+  let readings = 0;
+  ipvs.read = () => {
+    readings++;
+    ipvs.edit([{ kind: "add-destination", server, destination }]);
+    const found = read();
+    ipvs.edit([{ kind: "delete-destination", server, destination }]);
+    return found;
+  };
+  await harness.full(snapshot);
+  assert.equal(readings, 3);
+  ipvs.read = read;
+  assert.equal((await harness.some(snapshot)).full, true, "only the kernel knows what there is");
+  assert.equal(await harness.dump(), before);
+});
+
+Deno.test("packets are marked with the highest bit where that is wanted", async () => {
+  const harness = new Harness({ settings: { masqueradeBit: 31 } });
+  await harness.full(snapshotOf("IPv4", everyShape("IPv4")));
+  assert.match((await harness.rules("nat", "KUBE-MARK-MASQ")).join(), /0x80000000/);
+});
+
+Deno.test("a server has a flag of its scheduler only with mh", async () => {
+  for (const [scheduler, flags] of [["rr", 0], ["mh", 0x10]] as const) {
+    const harness = new Harness({ settings: { scheduler } });
+    await harness.full(snapshotOf("IPv4", everyShape("IPv4")));
+    const found = new Set(harness.kernel.ipvs.read().map(({ server }) => server.flags));
+    assert.deepEqual([...found], [flags], scheduler);
+  }
+});

@@ -131,6 +131,15 @@ Deno.test("what was left in the older tables goes whole where ipvs mode serves i
   assert.deepEqual(await namesIn(kernel, "nft"), ofIpvs);
 });
 
+Deno.test("what was left in nft goes whole where ipvs mode serves in the older tables", async () => {
+  const sysctl = new FakeSysctl({ "net/ipv4/conf/kube-ipvs0/forwarding": "1" });
+  const chains = ["KUBE-SERVICES", "KUBE-MARK-MASQ", hashed];
+  const kernel = kernelWith("nft", { chains, sysctl });
+  const plan = await iptables.removal.plan(kernel, signal);
+  assert.deepEqual(plan.steps.map(({ name }) => name).sort(), chains.toSorted());
+  assert.deepEqual(plan.kept, []);
+});
+
 Deno.test("without the tool of the older tables what is there remains, with what to install", async () => {
   const kernel = kernelWith("legacy", {
     chains: ["KUBE-SERVICES", hashed],
