@@ -40,12 +40,15 @@ export interface FakeXtablesOptions {
   readonly hasCounter?: (name: string) => boolean;
   /** Whether a set exists; by default none does. */
   readonly hasSet?: (name: string) => boolean;
+  /** As where the nft backend's socket does not take every batch at once; by default it does. */
+  readonly isSocketSmall?: boolean;
 }
 
 export class FakeXtables implements Xtables {
   readonly backend: XtBackend;
   readonly #hasCounter: (name: string) => boolean;
   readonly #hasSet: (name: string) => boolean;
+  readonly #isSocketSmall: boolean;
   readonly #commits: FakeXtCommit[] = [];
   #tables = new Map<string, FakeTable>();
   #generation = 1;
@@ -62,6 +65,7 @@ export class FakeXtables implements Xtables {
     this.backend = options.backend ?? "nft";
     this.#hasCounter = options.hasCounter ?? (() => false);
     this.#hasSet = options.hasSet ?? (() => false);
+    this.#isSocketSmall = options.isSocketSmall ?? false;
   }
 
   /** What was committed, oldest first. */
@@ -188,7 +192,7 @@ export class FakeXtables implements Xtables {
 
   /** As in nft alone: see `Xtables.compose`. */
   get compose(): NonNullable<Xtables["compose"]> | undefined {
-    if (this.backend !== "nft") return undefined;
+    if (this.backend !== "nft" || this.#isSocketSmall) return undefined;
     return (family) => new FakeComposition((changes) => this.commit(family, changes), family);
   }
 

@@ -104,12 +104,14 @@ export class NftXtables implements Xtables {
     return await this.#commitParts(family, changes, { sets, signal });
   }
 
-  compose(family: IpFamily): XtComposition | undefined {
+  /** Absent where the socket is small: a batch goes through it in parts, which are parts of its changes. */
+  get compose(): ((family: IpFamily) => XtComposition) | undefined {
     const transport = this.#transport;
-    // Through a small socket a batch goes in parts, which are parts of its changes.
     if (transport.largestBatch !== Infinity) return undefined;
-    const sets = rememberSets(this.#sets);
-    return new NftComposition({ transport, family, sets, handles: this.#handles[family] });
+    return (family) => {
+      const sets = rememberSets(this.#sets);
+      return new NftComposition({ transport, family, sets, handles: this.#handles[family] });
+    };
   }
 
   /** All of it at once, where the socket takes that; else its parts, one after the other. */

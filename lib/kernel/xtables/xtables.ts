@@ -125,10 +125,10 @@ export interface Xtables {
     options?: XtCommitOptions,
   ): Promise<XtReceipt | undefined>;
   /**
-   * For a load of many changes: they take effect together as those of one `commit`. Absent, or undefined,
-   * where that saves nothing.
+   * For a load of many changes: they take effect together as those of one `commit`. Absent where that saves
+   * nothing.
    */
-  compose?(family: IpFamily): XtComposition | undefined;
+  compose?(family: IpFamily): XtComposition;
 }
 
 /** All but those that need the number of a rule. */

@@ -30,7 +30,7 @@ Deno.test("a rule that was written anew by many changes is deleted by its new nu
     append,
   ]);
   await xtables.live("IPv4").rules("nat", ["A"]);
-  const composition = xtables.compose("IPv4");
+  const composition = xtables.compose?.("IPv4");
   composition?.add([{ kind: "flush-chain", ...place }, append]);
   await composition?.commit();
   await xtables.commit("IPv4", [{ kind: "delete-rule", ...place, rule }]);

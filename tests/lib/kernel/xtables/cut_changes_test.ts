@@ -176,6 +176,11 @@ Deno.test("NftXtables writes nothing once a commit was given up, and says so whe
   assert.deepEqual(transport.sizes, []);
 });
 
+Deno.test("NftXtables puts loads together bit by bit only where the socket takes them at once", () => {
+  assert.equal(new NftXtables(new NarrowTransport(4_000)).compose, undefined);
+  assert.ok(new NftXtables(new NarrowTransport(Infinity)).compose?.("IPv4"));
+});
+
 /** A rule as the kernel lists it: as it was written, with a handle. */
 function listed(change: XtChange): Uint8Array {
   const { bytes } = encodeChanges([change], {

@@ -24,15 +24,18 @@ export class Harness {
   readonly #facts: NodeFacts;
   writer: IptablesWriter;
 
-  constructor({ backend = "nft", facts = plainFacts, family = "IPv4" }: {
-    readonly backend?: XtBackend;
-    readonly facts?: NodeFacts;
-    readonly family?: IpFamily;
-  } = {}) {
+  constructor(
+    { backend = "nft", facts = plainFacts, family = "IPv4", isSocketSmall = false }: {
+      readonly backend?: XtBackend;
+      readonly facts?: NodeFacts;
+      readonly family?: IpFamily;
+      readonly isSocketSmall?: boolean;
+    } = {},
+  ) {
     this.family = family;
     this.#facts = facts;
     const hasCounter = (name: string) => this.nfacct.counters.has(name);
-    this.xtables = new FakeXtables({ backend, hasCounter });
+    this.xtables = new FakeXtables({ backend, hasCounter, isSocketSmall });
     this.writer = this.#newWriter();
   }
 

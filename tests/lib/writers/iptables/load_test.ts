@@ -3,16 +3,21 @@ import assert from "node:assert/strict";
 import { chainsOf } from "../../../../lib/writers/iptables/names.ts";
 import { leavesPerCommit, Load } from "../../../../lib/writers/iptables/load.ts";
 import { Batch } from "../../../../lib/writers/iptables/batch.ts";
+import type { ServicePort } from "../../../../lib/snapshot/snapshot.ts";
 import { Harness } from "./harness.ts";
 import { endpoints, servicePort, snapshotOf } from "./samples.ts";
 
+function servicePorts(length: number): readonly ServicePort[] {
+  return Array.from({ length }, (_, index) =>
+    servicePort({
+      name: `many-${index}`,
+      clusterIP: `172.30.${1 + (index >> 8)}.${index & 255}`,
+      clusterEndpoints: endpoints("IPv4", [1, 2], [2, 2]),
+    }));
+}
+
 /** More than are kept. */
-const many = Array.from({ length: 150 }, (_, index) =>
-  servicePort({
-    name: `many-${index}`,
-    clusterIP: `172.30.1.${index}`,
-    clusterEndpoints: endpoints("IPv4", [1, 2], [2, 2]),
-  }));
+const many = servicePorts(150);
 
 Deno.test("a load of many changes is one commit, and leaves what few at a time leave", async () => {
   const harness = new Harness();
@@ -28,6 +33,15 @@ Deno.test("a load of many changes is one commit, and leaves what few at a time l
   assert.equal(await harness.dump(), await slow.dump());
   assert.equal(await harness.drifted(), false);
   assert.equal((await harness.full(snapshotOf("IPv4", many))).written, 0);
+});
+
+Deno.test("a load through a small socket has commits as large as any other's", async () => {
+  const harness = new Harness({ isSocketSmall: true });
+  await harness.full(snapshotOf("IPv4", servicePorts(900)));
+  const sizes = harness.xtables.commits.map(({ changes }) => changes.length);
+  const last = sizes.pop();
+  assert.ok(last !== undefined && last > 0);
+  assert.ok(sizes.length > 0 && sizes.every((size) => size >= leavesPerCommit), sizes.join());
 });
 
 Deno.test("what is refused in a load of many changes is found, and costs itself only", async () => {
