@@ -7,6 +7,7 @@ import type { IpFamily } from "../../base/ip_family.ts";
 import { commitBatch } from "../nf_tables/commit.ts";
 import type { NfTransport } from "../nf_tables/transport.ts";
 import { ChangeEncoder } from "./encode.ts";
+import { receiptOf } from "./nft_receipt.ts";
 import { refusedChanges } from "./nft_refusals.ts";
 import type { RuleHandles } from "./rule_handles.ts";
 import { toolOf } from "./rules.ts";
@@ -57,12 +58,8 @@ export class NftComposition implements XtComposition {
   async commit(): Promise<XtReceipt> {
     const { family, transport } = this.#options;
     try {
-      const { receipt: { after, before } } = await commitBatch(
-        transport,
-        this.#encoder.finish(),
-        { describe: () => `change rules of ${toolOf(family)}` },
-      );
-      return { before: String(before), after: String(after), isOwn: after === before + 1 };
+      const describe = () => `change rules of ${toolOf(family)}`;
+      return receiptOf(await commitBatch(transport, this.#encoder.finish(), { describe }));
     } catch (error) {
       throw refusedChanges(error, { changes: [], family });
     }

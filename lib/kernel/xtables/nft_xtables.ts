@@ -1,5 +1,6 @@
 /** iptables' rules in nf_tables, by netlink, as iptables-nft holds them. */
 import type { IpFamily } from "../../base/ip_family.ts";
+import type { FramedBatch } from "../nf_tables/batch_writer.ts";
 import { commitBatch, type Committed } from "../nf_tables/commit.ts";
 import { ChainAttr, Msg } from "../nf_tables/wire.ts";
 import type { NfTransport } from "../nf_tables/transport.ts";
@@ -11,6 +12,7 @@ import { NftComposition } from "./nft_composition.ts";
 import { chainsQuery } from "./nft_queries.ts";
 import { NftRules, type NftRulesOptions, openReading, readRules } from "./nft_reading.ts";
 import { xtFamilyFacts } from "./family.ts";
+import { joinReceipts, receiptOf } from "./nft_receipt.ts";
 import { refusedChanges } from "./nft_refusals.ts";
 import { RuleHandles } from "./rule_handles.ts";
 import { toolOf, type XtChange, type XtPlace, type XtTable, xtTables } from "./rules.ts";
@@ -30,6 +32,11 @@ import type {
 
 /** More rules than this at once are not worth their echoes: their chain is read when that is needed. */
 const MAX_ECHOES = 1_000;
+
+interface CommitPartsOptions {
+  readonly sets: XtSets;
+  readonly signal: AbortSignal | undefined;
+}
 
 export class NftXtables implements Xtables {
   readonly backend = "nft";
@@ -118,30 +125,51 @@ export class NftXtables implements Xtables {
   async #commitParts(
     family: IpFamily,
     changes: readonly XtChange[],
-    options: { readonly sets: XtSets; readonly signal: AbortSignal | undefined },
+    options: CommitPartsOptions,
   ): Promise<XtReceipt> {
     const { sets, signal } = options;
     signal?.throwIfAborted();
-    const handles = await this.#handlesFor(family, changes);
-    signal?.throwIfAborted();
-    const echoed = this.#echoed(family, changes);
-    const batch = encodeChanges(changes, {
-      family,
-      handleOf: (change) => handles.get(change) ?? 0n,
-      wantsEcho: (change) => echoed.has(change),
-      sets,
-    });
-    const cut = batch.bytes.length > this.#transport.largestBatch ? cutChanges(changes) : undefined;
-    if (cut !== undefined) {
-      // The handles that were taken for this are asked for again.
-      for (const change of changes) if ("chain" in change) this.#handles[family].forget(change);
-      const first = await this.#commitParts(family, changes.slice(0, cut), options);
-      try {
-        return joined(first, await this.#commitParts(family, changes.slice(cut), options));
-      } catch (error) {
-        throw behind(cut, error, { changes, family });
-      }
+    try {
+      const handles = await this.#handlesFor(family, changes);
+      signal?.throwIfAborted();
+      const echoed = this.#echoed(family, changes);
+      const batch = encodeChanges(changes, {
+        family,
+        handleOf: (change) => handles.get(change) ?? 0n,
+        wantsEcho: (change) => echoed.has(change),
+        sets,
+      });
+      const isTooLarge = batch.bytes.length > this.#transport.largestBatch;
+      const cut = isTooLarge ? cutChanges(changes) : undefined;
+      if (cut !== undefined) return await this.#commitCut(family, changes, { ...options, cut });
+      return await this.#commitBatch(family, changes, { batch, echoed });
+    } catch (error) {
+      // The rules whose handles were taken for this may still be there.
+      this.#forget(family, changes);
+      throw error;
     }
+  }
+
+  async #commitCut(
+    family: IpFamily,
+    changes: readonly XtChange[],
+    { cut, ...options }: CommitPartsOptions & { readonly cut: number },
+  ): Promise<XtReceipt> {
+    // Each part asks for its handles again.
+    this.#forget(family, changes);
+    const first = await this.#commitParts(family, changes.slice(0, cut), options);
+    try {
+      return joinReceipts(first, await this.#commitParts(family, changes.slice(cut), options));
+    } catch (error) {
+      throw behind(cut, error, { changes, family });
+    }
+  }
+
+  async #commitBatch(
+    family: IpFamily,
+    changes: readonly XtChange[],
+    { batch, echoed }: { readonly batch: FramedBatch; readonly echoed: ReadonlySet<number> },
+  ): Promise<XtReceipt> {
     this.#forgetChanged(family, changes, echoed);
     try {
       const committed = await commitBatch(this.#transport, batch, {
@@ -151,12 +179,8 @@ export class NftXtables implements Xtables {
         },
       });
       this.#learn(family, changes, committed);
-      const { after, before } = committed.receipt;
-      return { before: String(before), after: String(after), isOwn: after === before + 1 };
+      return receiptOf(committed);
     } catch (error) {
-      for (const change of changes) {
-        if ("chain" in change) this.#handles[family].forget(change);
-      }
       throw refusedChanges(error, { changes, family });
     }
   }
@@ -186,12 +210,8 @@ export class NftXtables implements Xtables {
       if (!known.knows(change)) await this.#learnChain(family, change);
       const handle = known.take(change, ruleText(change.rule, family));
       if (handle === undefined) {
-        const failures = [{
-          change: index,
-          refusal: "not-found" as const,
-          message: "no such object",
-        }];
-        for (const each of changes) if ("chain" in each) known.forget(each);
+        const message = "no such object";
+        const failures = [{ change: index, refusal: "not-found" as const, message }];
         throw new XtablesError({ family, changes, failures });
       }
       found.set(index, handle);
@@ -221,6 +241,10 @@ export class NftXtables implements Xtables {
     return new Set(echoed.length > MAX_ECHOES ? [] : echoed);
   }
 
+  #forget(family: IpFamily, changes: readonly XtChange[]): void {
+    for (const change of changes) if ("chain" in change) this.#handles[family].forget(change);
+  }
+
   /** Before the batch is handed over: what it changes without telling is known no more. */
   #forgetChanged(
     family: IpFamily,
@@ -242,12 +266,6 @@ export class NftXtables implements Xtables {
       this.#handles[family].inserted(change, listed);
     }
   }
-}
-
-/** Two commits as one: own where nobody wrote between them either. */
-function joined(first: XtReceipt, second: XtReceipt): XtReceipt {
-  const isOwn = first.isOwn && second.isOwn && first.after === second.before;
-  return { before: first.before, after: second.after, isOwn };
 }
 
 /** The error of a part, told of the whole. */

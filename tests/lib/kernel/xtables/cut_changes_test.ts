@@ -10,11 +10,12 @@ import { readMessages } from "../../../../lib/kernel/netlink/messages.ts";
 import { Msg, RuleAttr } from "../../../../lib/kernel/nf_tables/wire.ts";
 import type { CommitResult, NfTransport } from "../../../../lib/kernel/nf_tables/transport.ts";
 import type { XtChange, XtRule } from "../../../../lib/kernel/xtables/rules.ts";
+import type { XtComposable } from "../../../../lib/kernel/xtables/xtables.ts";
 import { payloadOf } from "../nf_tables/written_attributes.ts";
 
 const table = "nat";
 const rule: XtRule = { matches: [], target: { kind: "jump", chain: "KUBE-MARK-MASQ" } };
-const add = (chain: string): XtChange => ({ kind: "add-chain", table, chain });
+const add = (chain: string): XtComposable => ({ kind: "add-chain", table, chain });
 const flush = (chain: string): XtChange => ({ kind: "flush-chain", table, chain });
 const append = (chain: string): XtChange => ({ kind: "append-rule", table, chain, rule });
 
@@ -68,7 +69,7 @@ class NarrowTransport implements NfTransport {
   generation = () => Promise.resolve(this.generationNow);
   query = () => Promise.reject(new Error("not asked for here"));
   visit = () => Promise.reject(new Error("not asked for here"));
-  queryEach = () => Promise.reject(new Error("not asked for here"));
+  queryEach: NfTransport["queryEach"] = () => Promise.reject(new Error("not asked for here"));
   compare = () => Promise.reject(new Error("not asked for here"));
   lookUp = () => Promise.reject(new Error("not asked for here"));
   digests = () => Promise.reject(new Error("not asked for here"));
@@ -132,6 +133,26 @@ Deno.test("NftXtables tells that somebody else wrote between two parts", async (
   assert.equal(receipt?.isOwn, false);
 });
 
+Deno.test("NftXtables tells that somebody else wrote just before it", async () => {
+  const transport = new NarrowTransport(Infinity);
+  const commit = transport.commit.bind(transport);
+  transport.commit = async (bytes) => {
+    const result = await commit(bytes);
+    return result.kind === "applied"
+      ? { ...result, receipt: { before: 9, after: result.receipt.after } }
+      : result;
+  };
+  const xtables = new NftXtables(transport);
+  assert.deepEqual(await xtables.commit("IPv4", changes), {
+    before: "9",
+    after: "11",
+    isOwn: false,
+  });
+  const composition = xtables.compose?.("IPv4");
+  composition?.add([add("A")]);
+  assert.deepEqual(await composition?.commit(), { before: "9", after: "12", isOwn: false });
+});
+
 Deno.test("NftXtables ends with the first part that is refused", async () => {
   const transport = new NarrowTransport(4_000);
   transport.refused = 1;
@@ -176,11 +197,6 @@ Deno.test("NftXtables writes nothing once a commit was given up, and says so whe
   assert.deepEqual(transport.sizes, []);
 });
 
-Deno.test("NftXtables puts loads together bit by bit only where the socket takes them at once", () => {
-  assert.equal(new NftXtables(new NarrowTransport(4_000)).compose, undefined);
-  assert.ok(new NftXtables(new NarrowTransport(Infinity)).compose?.("IPv4"));
-});
-
 /** A rule as the kernel lists it: as it was written, with a handle. */
 function listed(change: XtChange): Uint8Array {
   const { bytes } = encodeChanges([change], {
@@ -194,9 +210,60 @@ function listed(change: XtChange): Uint8Array {
   return payloadOf(written.payload, [[RuleAttr.handle, 7n]]);
 }
 
+/** Chains of which each has one rule, that the kernel tells under a handle. */
+function withListedRule(largestBatch = Infinity) {
+  const transport = new NarrowTransport(largestBatch);
+  const questions: string[] = [];
+  const queryEach: NfTransport["queryEach"] = ({ names }) => {
+    questions.push(...names);
+    return Promise.resolve(names.map((chain) => [listed(append(chain))]));
+  };
+  return { questions, transport: Object.assign(transport, { queryEach }) };
+}
+
+const remove = (chain: string): XtChange => ({ kind: "delete-rule", table, chain, rule });
+
+Deno.test("NftXtables deletes a rule after it was given up once", async () => {
+  const { questions, transport } = withListedRule();
+  const ask = transport.queryEach;
+  const stop = new AbortController();
+  transport.queryEach = (query) => {
+    stop.abort(new Error("given up"));
+    return ask(query);
+  };
+  const xtables = new NftXtables(transport);
+  const { signal } = stop;
+  await assert.rejects(xtables.commit("IPv4", [remove("OUTPUT")], { signal }), /given up/);
+  assert.ok(await xtables.commit("IPv4", [remove("OUTPUT")]));
+  assert.deepEqual([questions, transport.sizes.length], [["OUTPUT", "OUTPUT"], 1]);
+});
+
+Deno.test("NftXtables deletes rules in parts where the socket does not take all at once", async () => {
+  const removals = chains.map(remove);
+  const { transport } = withListedRule(Math.ceil(encodedSize(removals) * 0.6));
+  assert.ok(await new NftXtables(transport).commit("IPv4", removals));
+  assert.equal(transport.sizes.length, 2);
+});
+
+Deno.test("NftXtables deletes a rule after the question for another one failed once", async () => {
+  const { transport } = withListedRule();
+  const ask = transport.queryEach;
+  transport.queryEach = (query) =>
+    query.names.includes("INPUT") ? Promise.reject(new Error("no answer")) : ask(query);
+  const xtables = new NftXtables(transport);
+  const both = [remove("OUTPUT"), remove("INPUT")];
+  await assert.rejects(xtables.commit("IPv4", both), /no answer/);
+  transport.queryEach = ask;
+  assert.ok(await xtables.commit("IPv4", both));
+});
+
+Deno.test("NftXtables puts loads together bit by bit only where the socket takes them at once", () => {
+  assert.equal(new NftXtables(new NarrowTransport(4_000)).compose, undefined);
+  assert.ok(new NftXtables(new NarrowTransport(Infinity)).compose?.("IPv4"));
+});
+
 Deno.test("NftXtables asks for nothing more once a commit was given up between its parts", async () => {
-  const removal: XtChange = { kind: "delete-rule", table, chain: "OUTPUT", rule };
-  const both = [...changes, removal];
+  const both = [...changes, remove("OUTPUT")];
   // Two parts: the rule is deleted by the second one.
   const transport = new NarrowTransport(Math.ceil(encodedSize(both) * 0.6));
   const stop = new AbortController();
