@@ -95,7 +95,11 @@ export class LinuxKernel implements Kernel, AsyncDisposable {
     this.commands = new SystemCommands(searchPath);
     this.ipvs = new NetlinkIpvs({ files, commands: this.commands });
     this.ipset = new NetlinkIpset(files);
-    this.#legacy = new LegacyXtables({ commands: this.commands, tables: this.legacyTables });
+    this.#legacy = new LegacyXtables({
+      commands: this.commands,
+      tables: this.legacyTables,
+      sets: this.ipset,
+    });
   }
 
   xtables(backend: XtBackend): Promise<Xtables> {

@@ -7,7 +7,7 @@ import { inNetworkNamespace } from "../../lib/kernel/netns.ts";
 import { readNftFirewall } from "../../lib/kernel/firewall/nft_firewall.ts";
 import { DirectTransport } from "../../lib/kernel/nf_tables/direct_transport.ts";
 import type { NfQuery, NfTransport } from "../../lib/kernel/nf_tables/transport.ts";
-import { readLegacyBlob } from "../../lib/kernel/xtables/legacy_tables.ts";
+import { readLegacyBlob } from "../../lib/kernel/xtables/legacy_blob.ts";
 import { runCommand } from "./rig/command.ts";
 import { withOwnNamespace } from "./rig/own_namespace.ts";
 

@@ -4,12 +4,24 @@
  * is `ERROR`, and ends with an entry that says what happens to packets that no rule decided over.
  */
 import { ipFamilies, type IpFamily } from "../../base/ip_family.ts";
-import { readString } from "../netlink/attributes.ts";
 import { HOOKS } from "../nf_tables/wire.ts";
 import { CmpOp } from "../nftables/expressions.ts";
-import { type LegacyBlob, type LegacyTables, readLegacyBlob } from "../xtables/legacy_tables.ts";
+import { type LegacyBlob, readLegacyBlob } from "../xtables/legacy_blob.ts";
+import {
+  type EntryLayout,
+  entryLayouts,
+  ERROR,
+  Flag,
+  matchesOf,
+  nextOf,
+  Part,
+  Standard,
+  structureAt,
+  textAt,
+  Turned,
+} from "../xtables/legacy_entry.ts";
+import type { LegacyTables } from "../xtables/legacy_tables.ts";
 import type { XtTable } from "../xtables/rules.ts";
-import type { XtStructure } from "../xtables/structure.ts";
 import type {
   FirewallChain,
   FirewallExpression,
@@ -50,7 +62,7 @@ export function legacyTable(
     family: family === "IPv4" ? "ip" as const : "ip6" as const,
     name: table,
   };
-  const spans = chainSpans(blob, layouts[family]);
+  const spans = chainSpans(blob, entryLayouts[family]);
   const names = new Map(spans.map(({ name, start }) => [start, name]));
   return {
     ...id,
@@ -73,85 +85,8 @@ export function legacyTable(
   };
 }
 
-/** Offsets in `struct ipt_entry` and `struct ip6t_entry`. */
-interface Layout {
-  readonly addressBytes: number;
-  readonly source: number;
-  readonly destination: number;
-  readonly sourceMask: number;
-  readonly destinationMask: number;
-  readonly inInterface: number;
-  readonly outInterface: number;
-  readonly inMask: number;
-  readonly outMask: number;
-  readonly protocol: number;
-  readonly flags: number;
-  readonly turned: number;
-  readonly target: number;
-  readonly next: number;
-  readonly matches: number;
-  readonly headerSource: number;
-  readonly headerDestination: number;
-}
-
-const layouts: Readonly<Record<IpFamily, Layout>> = {
-  IPv4: {
-    addressBytes: 4,
-    source: 0,
-    destination: 4,
-    sourceMask: 8,
-    destinationMask: 12,
-    inInterface: 16,
-    outInterface: 32,
-    inMask: 48,
-    outMask: 64,
-    protocol: 80,
-    flags: 82,
-    turned: 83,
-    target: 88,
-    next: 90,
-    matches: 112,
-    headerSource: 12,
-    headerDestination: 16,
-  },
-  IPv6: {
-    addressBytes: 16,
-    source: 0,
-    destination: 16,
-    sourceMask: 32,
-    destinationMask: 48,
-    inInterface: 64,
-    outInterface: 80,
-    inMask: 96,
-    outMask: 112,
-    protocol: 128,
-    flags: 131,
-    turned: 132,
-    target: 140,
-    next: 142,
-    matches: 168,
-    headerSource: 8,
-    headerDestination: 24,
-  },
-};
-
-/** What `turned` turns round. */
-const Turned = {
-  inInterface: 1,
-  outInterface: 2,
-  source: 8,
-  destination: 16,
-  protocol: 64,
-} as const;
-/** IPT_F_GOTO and IP6T_F_GOTO; of IPv6 the first bit says that the protocol counts. */
-const Flag = { fragment: 1, gotoIPv4: 2, tosIPv6: 2, gotoIPv6: 4 } as const;
-/** `struct xt_entry_match` and `xt_entry_target`: a size, a name, a revision, and what follows. */
-const Part = { name: 2, nameBytes: 29, revision: 31, data: 32 } as const;
 const SCRATCH = 1;
 const BUILT_IN = ["PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"];
-const ERROR = "ERROR";
-/** Verdicts of the standard target are stored as -(verdict) - 1. */
-const Standard = { drop: -1, accept: -2, return: -5 } as const;
 
 interface ChainSpan {
   readonly name: string;
@@ -165,7 +100,7 @@ interface ChainSpan {
 
 function chainSpans(
   { entries, hookEntries, underflows }: LegacyBlob,
-  layout: Layout,
+  layout: EntryLayout,
 ): readonly ChainSpan[] {
   const view = viewOf(entries);
   const spans: (ChainSpan & { readonly entries: number[] })[] = [];
@@ -197,14 +132,6 @@ function chainSpans(
   return spans.map((span) => ({ ...span, entries: span.entries.slice(0, -1) }));
 }
 
-function nextOf(view: DataView, at: number, layout: Layout): number {
-  const length = view.getUint16(at + layout.next, true);
-  if (length < layout.matches || at + length > view.byteLength) {
-    throw new RangeError(`Cannot read the rules of iptables: an entry says ${length} bytes`);
-  }
-  return at + length;
-}
-
 interface EntryOptions {
   readonly at: number;
   readonly index: number;
@@ -217,19 +144,11 @@ function readEntry(
   bytes: Uint8Array,
   { at, chainAt, family, index }: EntryOptions,
 ): FirewallRule {
-  const layout = layouts[family];
+  const layout = entryLayouts[family];
   const view = viewOf(bytes);
   const next = nextOf(view, at, layout);
   const target = at + view.getUint16(at + layout.target, true);
-  const structures: XtStructure[] = [];
-  for (let part = at + layout.matches; part + Part.data <= target;) {
-    const size = view.getUint16(part, true);
-    if (size < Part.data || part + size > target) {
-      throw new RangeError(`Cannot read the rules of iptables: a match says ${size} bytes`);
-    }
-    structures.push(structureAt(bytes, part, size));
-    part += size;
-  }
+  const structures = [...matchesOf(bytes, { at, layout, view })];
   const name = textAt(bytes, target + Part.name, Part.nameBytes);
   const verdict = name === ""
     ? standardTarget(view, { at, next, target, family, chainAt })
@@ -242,14 +161,6 @@ function readEntry(
       ...structures.flatMap((structure) => matchExpressions(structure, family)),
       ...verdict,
     ],
-  };
-}
-
-function structureAt(bytes: Uint8Array, at: number, size: number): XtStructure {
-  return {
-    name: textAt(bytes, at + Part.name, Part.nameBytes),
-    revision: bytes[at + Part.revision],
-    info: bytes.subarray(at + Part.data, at + size),
   };
 }
 
@@ -270,7 +181,7 @@ function standardTarget(
   if (verdict) return [{ kind: "verdict", verdict }];
   const chain = code < 0 ? undefined : chainAt(code);
   if (chain === undefined) return [{ kind: "decide-unknown", what: "a queue" }];
-  const flags = view.getUint8(at + layouts[family].flags);
+  const flags = view.getUint8(at + entryLayouts[family].flags);
   const goto = family === "IPv4" ? Flag.gotoIPv4 : Flag.gotoIPv6;
   const kind = (flags & goto) !== 0 ? "goto" as const : "jump" as const;
   return [{ kind: "verdict", verdict: { kind, chain } }];
@@ -295,7 +206,7 @@ function headerExpressions(
   at: number,
   family: IpFamily,
 ): readonly FirewallExpression[] {
-  const layout = layouts[family];
+  const layout = entryLayouts[family];
   const turned = bytes[at + layout.turned];
   const flags = bytes[at + layout.flags];
   const { addressBytes } = layout;
@@ -378,13 +289,6 @@ function priorityOf(table: XtTable, hook: number): number {
     case "security":
       return 50;
   }
-}
-
-function textAt(bytes: Uint8Array, at: number, length: number): string {
-  if (at + length > bytes.length) {
-    throw new RangeError("Cannot read the rules of iptables: an entry ends too early");
-  }
-  return readString(bytes.subarray(at, at + length));
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -20,6 +20,7 @@ import {
   verdictOf,
 } from "./expression_parts.ts";
 import { type XtFamilyFacts, xtFamilyFacts } from "./family.ts";
+import { prefixLengthOf } from "./prefix_length.ts";
 import { protocolOfNumber, type XtMatch, type XtRule, type XtTarget } from "./rules.ts";
 import { noSets, type XtSets } from "./sets.ts";
 import { readMatch, readTarget } from "./structures.ts";
@@ -188,20 +189,6 @@ class ExpressionReader {
     this.#rule.target = target;
     return true;
   }
-}
-
-/** Undefined for a mask with a hole. */
-function prefixLengthOf(mask: Uint8Array): number | undefined {
-  let length = 0;
-  let isOver = false;
-  for (const byte of mask) {
-    const bits = Math.clz32(~(byte << 24));
-    if (isOver && byte !== 0) return undefined;
-    if (byte !== (0xff00 >> bits & 0xff)) return undefined;
-    isOver ||= byte !== 0xff;
-    length += bits;
-  }
-  return length;
 }
 
 /** A name without its end is the beginning of many. */

@@ -8,7 +8,7 @@ import { differing } from "./differing.ts";
 import { XtablesError } from "./errors.ts";
 import { type FakeRefusal, FakeTable } from "./fake_table.ts";
 import { listedRule } from "./parse.ts";
-import { builtInChains, type XtChange, type XtTable } from "./rules.ts";
+import { builtInChains, type XtChange, type XtTable, xtTables } from "./rules.ts";
 import type {
   Xtables,
   XtBackend,
@@ -112,8 +112,20 @@ export class FakeXtables implements Xtables {
     return count;
   }
 
-  stamp(): Promise<XtStamp> {
-    return Promise.resolve(String(this.#generation));
+  stamp(family: IpFamily): Promise<XtStamp> {
+    return Promise.resolve(this.#stamp(family));
+  }
+
+  /** As in legacy alone: see `Xtables.moved`. */
+  get moved(): NonNullable<Xtables["moved"]> | undefined {
+    if (this.backend !== "legacy") return undefined;
+    return (before, after) => {
+      const sizes = [before, after].map((stamp) => stamp.split(", "));
+      return xtTables.filter((table) => {
+        const [was, is] = sizes.map((each) => each.find((size) => size.startsWith(`${table} `)));
+        return was !== is;
+      });
+    };
   }
 
   /** As in nft alone: see `Xtables.digest`. */
@@ -130,12 +142,7 @@ export class FakeXtables implements Xtables {
   }
 
   read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
-    const chains = this.#chains(family, tables);
-    const withPrints = chains.map(({ fingerprint, ...chain }) => ({
-      ...chain,
-      ...(this.backend === "nft" && fingerprint !== undefined && { fingerprint }),
-    }));
-    return Promise.resolve({ chains: withPrints, ...this.#rules(family) });
+    return Promise.resolve({ chains: this.#chains(family, tables), ...this.#rules(family) });
   }
 
   /** As in nft alone: see `Xtables.live`. */
@@ -183,11 +190,12 @@ export class FakeXtables implements Xtables {
     if (refusal) {
       throw new XtablesError({ family, changes, failures: [{ change: -1, ...refusal }] });
     }
+    const before = this.#stamp(family);
     this.#apply(family, changes);
     this.#commits.push({ family, changes });
     this.#touch(family, changes);
-    const before = String(this.#generation++);
-    return { before, after: String(this.#generation), isOwn: true };
+    this.#generation++;
+    return { before, after: this.#stamp(family), isOwn: true };
   }
 
   /** As in nft alone: see `Xtables.compose`. */
@@ -232,8 +240,18 @@ export class FakeXtables implements Xtables {
   #chains(family: IpFamily, tables: readonly XtTable[]): readonly XtChain[] {
     return tables.flatMap((table): readonly XtChain[] => {
       const found = this.#tables.get(`${family} ${table}`);
-      return found ? [...found.chains()].map((chain) => ({ table, ...chain })) : [];
+      return found ? [...found.chains(this.backend)].map((chain) => ({ table, ...chain })) : [];
     });
+  }
+
+  /** In nft a generation, in legacy the sizes of tables. */
+  #stamp(family: IpFamily): XtStamp {
+    if (this.backend === "nft") return String(this.#generation);
+    return xtTables.flatMap((table) => {
+      const found = this.#tables.get(`${family} ${table}`);
+      if (!found) return [];
+      return [`${table} ${[...found.chains("legacy")].length}/${found.allRules().length}`];
+    }).join(", ");
   }
 
   #rules(family: IpFamily): XtRules {

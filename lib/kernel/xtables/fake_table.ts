@@ -2,7 +2,7 @@
 import type { IpFamily } from "../../base/ip_family.ts";
 import { builtInChains, jumpOf, type XtChange, type XtRule, type XtTable } from "./rules.ts";
 import { ruleText } from "./text.ts";
-import type { XtFailure } from "./xtables.ts";
+import type { XtBackend, XtFailure } from "./xtables.ts";
 
 /** Why a change is refused. */
 export type FakeRefusal = Omit<XtFailure, "change">;
@@ -39,8 +39,10 @@ export class FakeTable {
     return new FakeTable(this.#options, this.#chains);
   }
 
-  /** Name, built-in or not, and handle and use as the kernel counts them. */
-  *chains(): Generator<{ name: string; isBuiltIn: boolean; fingerprint: string }> {
+  /** Name, built-in or not, and handle and use as nft counts them, or what legacy makes of all rules. */
+  *chains(
+    backend: XtBackend,
+  ): Generator<{ name: string; isBuiltIn: boolean; fingerprint: string }> {
     const uses = new Map<string, number>();
     for (const { rules } of this.#chains.values()) {
       for (const rule of rules) {
@@ -50,7 +52,8 @@ export class FakeTable {
     }
     for (const [name, { handle, isBuiltIn, rules }] of this.#chains) {
       const use = rules.length + (uses.get(name) ?? 0);
-      yield { name, isBuiltIn, fingerprint: `${handle}/${use}` };
+      const said = () => rules.map((rule) => ruleText(rule, this.#options.family)).join("\n");
+      yield { name, isBuiltIn, fingerprint: backend === "nft" ? `${handle}/${use}` : said() };
     }
   }
 

@@ -1,72 +1,138 @@
-/** A save of the older tables, as a reading: everything is read, and rules stay text until they are asked for. */
+/**
+ * Some of the older tables at one moment, as a reading: their bytes, of which rules are decoded when somebody asks
+ * for them. A rule that our language cannot say may be one of ours in another version's form: what
+ * iptables' own tool says of its chain is asked then.
+ */
 import { turnOfTheEventLoop } from "../../base/event_loop.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
-import { parseRule } from "./parse.ts";
+import { differing } from "./differing.ts";
+import type { LegacyBlob } from "./legacy_blob.ts";
+import { type LegacyChain, legacyChains } from "./legacy_chains.ts";
+import { ChainName, textAt } from "./legacy_entry.ts";
+import { LegacyRules } from "./legacy_rule.ts";
+import { listedRule } from "./parse.ts";
 import type { XtRule, XtTable } from "./rules.ts";
-import { linesOf, type SavedChain, type SavedTable, SaveReader } from "./save.ts";
-import { ruleText } from "./text.ts";
+import type { XtSets } from "./sets.ts";
+import type { ToolWords } from "./tool_words.ts";
 import type { XtChain, XtListedRule, XtReading } from "./xtables.ts";
 
-/** The event loop gets its turn after so many lines: some ten milliseconds. */
-const LINES_PER_TURN = 10_000;
+/** How a reading understands what it read. */
+export interface LegacyReadingOptions {
+  readonly family: IpFamily;
+  readonly sets: XtSets;
+  readonly words: ToolWords;
+}
+
+/** The event loop has its turn after so many: some milliseconds. */
+const CHAINS_PER_TURN = 200;
+
+interface LegacyTable {
+  readonly chains: ReadonlyMap<string, LegacyChain>;
+  readonly rules: LegacyRules;
+}
 
 export class LegacyReading implements XtReading {
   readonly chains: readonly XtChain[];
-  readonly #family: IpFamily;
-  readonly #tables: ReadonlyMap<XtTable, ReadonlyMap<string, SavedChain>>;
+  readonly #options: LegacyReadingOptions;
+  readonly #tables: ReadonlyMap<XtTable, LegacyTable>;
 
-  /** Reads what the tool printed. Throws `SyntaxError` for anything but a save. */
-  static async of(saves: readonly string[], family: IpFamily): Promise<LegacyReading> {
-    const tables: SavedTable[] = [];
-    for (const save of saves) {
-      const reader = new SaveReader();
-      let lines = 0;
-      for (const line of linesOf(save)) {
-        reader.add(line);
-        if (++lines % LINES_PER_TURN === 0) await turnOfTheEventLoop();
-      }
-      tables.push(...reader.finish());
+  /** Throws `RangeError` where the bytes are garbage. */
+  static async of(
+    blobs: ReadonlyMap<XtTable, LegacyBlob>,
+    options: LegacyReadingOptions,
+  ): Promise<LegacyReading> {
+    const tables = new Map<XtTable, LegacyTable>();
+    for (const [table, blob] of blobs) {
+      const { entries } = blob;
+      const { family, sets } = options;
+      const chains = await legacyChains(blob, family);
+      const chainAt = (place: number) => {
+        if (place < ChainName.paddedBytes || place > entries.length) return undefined;
+        const name = textAt(entries, place - ChainName.paddedBytes, ChainName.bytes);
+        return chains.get(name)?.rules.from === place ? name : undefined;
+      };
+      tables.set(table, { chains, rules: new LegacyRules({ entries, family, sets, chainAt }) });
     }
-    return new LegacyReading(tables, family);
+    return new LegacyReading(tables, options);
   }
 
-  private constructor(tables: readonly SavedTable[], family: IpFamily) {
-    this.#family = family;
-    this.#tables = new Map(tables.map(({ chains, table }) => [table, chains]));
-    this.chains = tables.flatMap(({ chains, table }) =>
-      [...chains].map(([name, { policy }]) => ({ table, name, isBuiltIn: policy !== undefined }))
+  private constructor(
+    tables: ReadonlyMap<XtTable, LegacyTable>,
+    options: LegacyReadingOptions,
+  ) {
+    this.#tables = tables;
+    this.#options = options;
+    this.chains = [...tables].flatMap(([table, { chains }]) =>
+      Array.from(chains, ([name, { fingerprint, isBuiltIn }]) => ({
+        table,
+        name,
+        isBuiltIn,
+        fingerprint,
+      }))
     );
   }
 
-  rules(
+  async rules(
     table: XtTable,
     chains: readonly string[],
   ): Promise<ReadonlyMap<string, readonly XtListedRule[]>> {
-    const saved = this.#tables.get(table);
-    return Promise.resolve(
-      new Map(chains.flatMap((chain) => {
-        const texts = saved?.get(chain)?.rules;
-        return texts ? [[chain, texts.map((text) => parseRule(text, this.#family))] as const] : [];
-      })),
-    );
+    const found = new Map<string, readonly XtListedRule[]>();
+    for (const chain of chains) {
+      const rules = this.#listed(table, chain);
+      if (!rules) continue;
+      const isSaid = rules.every(({ rule }) => rule !== undefined);
+      found.set(chain, isSaid ? rules : await this.#inWords(table, chain, rules));
+    }
+    return found;
   }
 
-  differing(
+  async differing(
     table: XtTable,
     wanted: ReadonlyMap<string, readonly XtRule[]>,
   ): Promise<readonly string[]> {
-    const saved = this.#tables.get(table);
-    const differs = ([chain, rules]: [string, readonly XtRule[]]) => {
-      const texts = saved?.get(chain)?.rules;
-      return texts?.length !== rules.length ||
-        texts.some((text, index) => !this.#says(text, rules[index]));
-    };
-    return Promise.resolve([...wanted].filter(differs).map(([chain]) => chain));
+    const { family } = this.#options;
+    const found: string[] = [];
+    let seen = 0;
+    for (const [chain, rules] of wanted) {
+      if (++seen % CHAINS_PER_TURN === 0) await turnOfTheEventLoop();
+      // What is not as long need not be decoded.
+      const isAsLong = this.#chain(table, chain)?.rules.count === rules.length;
+      const there = isAsLong ? await this.rules(table, [chain]) : new Map();
+      found.push(...differing(new Map([[chain, rules]]), there, family));
+    }
+    return found;
   }
 
-  /** Most rules are printed as we would; the others are read. */
-  #says(text: string, rule: XtRule): boolean {
-    const key = ruleText(rule, this.#family);
-    return text === key || parseRule(text, this.#family).key === key;
+  #chain(table: XtTable, chain: string): LegacyChain | undefined {
+    return this.#tables.get(table)?.chains.get(chain);
+  }
+
+  /** Undefined: no such chain. */
+  #listed(table: XtTable, chain: string): readonly XtListedRule[] | undefined {
+    const found = this.#tables.get(table);
+    const there = found?.chains.get(chain);
+    if (!found || !there) return undefined;
+    const { from, to } = there.rules;
+    const rules: XtListedRule[] = [];
+    for (let at = from; at < to;) {
+      const { jump, next, rule } = found.rules.at(at);
+      rules.push(
+        rule
+          ? listedRule(rule, this.#options.family)
+          : { key: `? rule ${rules.length + 1}`, ...(jump !== undefined && { jump }) },
+      );
+      at = next;
+    }
+    return rules;
+  }
+
+  async #inWords(
+    table: XtTable,
+    chain: string,
+    rules: readonly XtListedRule[],
+  ): Promise<readonly XtListedRule[]> {
+    const { family, words } = this.#options;
+    const fingerprint = this.#chain(table, chain)?.fingerprint ?? 0;
+    return await words.of({ family, table, chain, fingerprint }, rules);
   }
 }

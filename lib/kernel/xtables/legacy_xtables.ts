@@ -1,15 +1,18 @@
 /**
- * iptables' rules in the older tables, by the tools of that engine: the kernel's interface to them takes
- * and gives whole tables in a form that only libiptc knows.
+ * iptables' rules in the older tables: read as the kernel hands them out, and written by that engine's own tool,
+ * since the kernel takes whole tables only, with all that others put there meanwhile.
  */
 import { linkAbort } from "../../base/abort.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { CommandError, type Commands, expectSuccess } from "../commands.ts";
 import { LegacyReading } from "./legacy_reading.ts";
 import { refusedRestore } from "./legacy_refusals.ts";
+import type { LegacyBlob } from "./legacy_blob.ts";
 import type { LegacyTables } from "./legacy_tables.ts";
-import { toolOf, type XtChange, type XtTable } from "./rules.ts";
+import { toolOf, type XtChange, type XtTable, xtTables } from "./rules.ts";
+import { noSets, rememberSets, type XtSets } from "./sets.ts";
 import { changesText } from "./text.ts";
+import { ToolWords } from "./tool_words.ts";
 import type { Xtables, XtCommitOptions, XtReading, XtReceipt, XtStamp } from "./xtables.ts";
 
 /** How long the tool waits for iptables' lock. */
@@ -21,6 +24,8 @@ const LONGEST_RUN_MS = 60_000;
 export interface LegacyXtablesOptions {
   readonly commands: Commands;
   readonly tables: LegacyTables;
+  /** Those that rules may look into; none when absent. */
+  readonly sets?: XtSets;
   /** A tool that has not ended by then hangs; a minute when absent. */
   readonly longestRunMs?: number;
 }
@@ -29,11 +34,15 @@ export class LegacyXtables implements Xtables {
   readonly backend = "legacy";
   readonly #commands: Commands;
   readonly #tables: LegacyTables;
+  readonly #sets: XtSets;
   readonly #longestRunMs: number;
+  readonly #words = new ToolWords((family, table) => this.#save(family, table));
 
-  constructor({ commands, longestRunMs = LONGEST_RUN_MS, tables }: LegacyXtablesOptions) {
+  constructor(options: LegacyXtablesOptions) {
+    const { commands, longestRunMs = LONGEST_RUN_MS, sets = noSets, tables } = options;
     this.#commands = commands;
     this.#tables = tables;
+    this.#sets = sets;
     this.#longestRunMs = longestRunMs;
   }
 
@@ -43,12 +52,18 @@ export class LegacyXtables implements Xtables {
   }
 
   async read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading> {
-    const saves: string[] = [];
+    const reading = { family, sets: rememberSets(this.#sets), words: this.#words };
+    const blobs = new Map<XtTable, LegacyBlob>();
     for (const table of this.#tables.loaded(family)) {
       // A table that is not there would be made by asking for it.
-      if (tables.includes(table)) saves.push(await this.#save(family, table));
+      if (tables.includes(table)) blobs.set(table, await this.#tables.blob(family, table));
     }
-    return await LegacyReading.of(saves, family);
+    return await LegacyReading.of(blobs, reading);
+  }
+
+  moved(before: XtStamp, after: XtStamp): readonly XtTable[] {
+    const sizes = [before, after].map((stamp) => new Map(sizesOf(stamp)));
+    return xtTables.filter((table) => sizes[0].get(table) !== sizes[1].get(table));
   }
 
   async commit(
@@ -94,4 +109,9 @@ export class LegacyXtables implements Xtables {
       return `${table} ${entries}/${bytes}`;
     }).join(", ");
   }
+}
+
+/** What a stamp says of each table. */
+function sizesOf(stamp: XtStamp): readonly (readonly [table: string, size: string])[] {
+  return stamp.split(", ").map((each) => [each.split(" ")[0], each]);
 }

@@ -16,6 +16,7 @@ import {
   readSet,
   setStructure,
 } from "./ipvs_structures.ts";
+import { barePorts, readPorts, readSctp, sctp } from "./port_structures.ts";
 import { type XtMatch, type XtState, xtStates, type XtTarget } from "./rules.ts";
 import { noSets, type XtSets } from "./sets.ts";
 import { makeStructure, type XtStructure } from "./structure.ts";
@@ -47,11 +48,8 @@ const Recent = {
 };
 const RECENT_NAME_BYTES = 200;
 const RecentSet = { check: 0x1, set: 0x2, reap: 0x20 } as const;
-/** `struct xt_sctp_info`. */
-const Sctp = { destination: 0, source: 4, chunkFlags: 268, flags: 284, invert: 288, bytes: 296 };
-const SCTP_DEST_PORTS = 2;
-/** `struct xt_tcp` and `struct xt_udp`: source range, destination range, then what else is asked. */
-const Ports = { source: 0, destination: 4, rest: 8, bytes: 16 } as const;
+/** `struct xt_mark_mtinfo1`. */
+const Mark = { value: 0, mask: 4, invert: 8 } as const;
 /** `struct xt_statistic_info`. */
 const Statistic = { mode: 0, flags: 2, probability: 4, repeated: 12, bytes: 24 } as const;
 /** `1 << RTN_LOCAL`. */
@@ -171,6 +169,7 @@ const sizes: Readonly<Record<string, number>> = {
   "tcp 0": 12,
   "udp 0": 10,
   "sctp 0": 292,
+  "mark 1": 9,
   "conntrack 3": 164,
   "addrtype 1": 8,
   "statistic 0": 16,
@@ -202,11 +201,13 @@ export function readMatch(
     case "comment 0":
       return { kind: "comment", text: textOf(info.subarray(0, COMMENT_BYTES)) };
     case "tcp 0":
-      return readBarePorts("tcp", view);
+      return readPorts("tcp", view);
     case "udp 0":
-      return readBarePorts("udp", view);
+      return readPorts("udp", view);
     case "sctp 0":
       return readSctp(view);
+    case "mark 1":
+      return readMark(view);
     case "conntrack 3":
       return readConntrack(view);
     case "addrtype 1":
@@ -255,40 +256,15 @@ export function readTarget(structure: XtStructure, family: IpFamily): XtTarget |
   }
 }
 
-function barePorts(protocol: "tcp" | "udp"): XtStructure {
-  return makeStructure({ name: protocol, revision: 0, bytes: Ports.bytes }, (view) => {
-    view.setUint16(Ports.source + 2, 0xffff, true);
-    view.setUint16(Ports.destination + 2, 0xffff, true);
-  });
-}
-
-function readBarePorts(protocol: "tcp" | "udp", view: DataView): XtMatch | undefined {
-  const anyPort = 0xffff0000;
-  const isBare = view.getUint32(Ports.source, true) === anyPort &&
-    view.getUint32(Ports.destination, true) === anyPort &&
-    // Of udp the first byte alone inverts; all four are zero where nothing else is asked.
-    (protocol === "udp" ? view.getUint8(Ports.rest) : view.getUint32(Ports.rest, true)) === 0;
-  return isBare ? { kind: "ports", protocol } : undefined;
-}
-
-function sctp(destination: number | undefined): XtStructure {
-  return makeStructure({ name: "sctp", revision: 0, bytes: Sctp.bytes }, (view) => {
-    for (let entry = 0; entry < 4; entry++) view.setUint8(Sctp.chunkFlags + entry * 3, 0xff);
-    if (destination === undefined) return;
-    view.setUint16(Sctp.destination, destination, true);
-    view.setUint16(Sctp.destination + 2, destination, true);
-    view.setUint32(Sctp.flags, SCTP_DEST_PORTS, true);
-  });
-}
-
-function readSctp(view: DataView): XtMatch | undefined {
-  const flags = view.getUint32(Sctp.flags, true);
-  if (view.getUint32(Sctp.invert, true) !== 0) return undefined;
-  if (flags === 0) return { kind: "ports", protocol: "sctp" };
-  const destination = view.getUint16(Sctp.destination, true);
-  const isOne = flags === SCTP_DEST_PORTS &&
-    destination === view.getUint16(Sctp.destination + 2, true);
-  return isOne ? { kind: "ports", protocol: "sctp", destination } : undefined;
+/** In nft a mark is compared by an expression. */
+function readMark(view: DataView): XtMatch {
+  const not = view.getUint8(Mark.invert) !== 0;
+  return {
+    kind: "mark",
+    value: view.getUint32(Mark.value, true),
+    mask: view.getUint32(Mark.mask, true),
+    ...(not && { not }),
+  };
 }
 
 function readConntrack(view: DataView): XtMatch | undefined {

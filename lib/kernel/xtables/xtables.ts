@@ -1,6 +1,6 @@
 /**
  * Access to iptables' rules as the rest of the program sees it, one family at a time. Three things
- * implement it: nf_tables by netlink in the form of `iptables-nft`, the older tables by
+ * implement it: nf_tables by netlink in the form of `iptables-nft`, the older tables, written by
  * `iptables-legacy-restore`, and a fake.
  */
 import type { IpFamily } from "../../base/ip_family.ts";
@@ -16,10 +16,10 @@ export interface XtChain {
   /** The kernel calls it itself. */
   readonly isBuiltIn: boolean;
   /**
-   * Differs from that of an earlier reading where the chain was changed since, but for a rule that was
-   * replaced by another one: only its rules tell that. Absent where the backend has none.
+   * Differs from that of an earlier reading where the chain was changed since. In nft not for a rule that was
+   * replaced by another one: only its rules tell that. In legacy it is made of all that the rules say.
    */
-  readonly fingerprint?: string;
+  readonly fingerprint: string | number;
 }
 
 /** A rule of a listing. */
@@ -102,11 +102,15 @@ export interface Xtables {
   readonly backend: XtBackend;
   /** Cheap enough to ask every second. */
   stamp(family: IpFamily): Promise<XtStamp>;
+  /**
+   * Tables that hold more or less than before; a rule in the place of another may not show. Absent where a stamp
+   * is of all tables together.
+   */
+  moved?(before: XtStamp, after: XtStamp): readonly XtTable[];
   read(family: IpFamily, tables: readonly XtTable[]): Promise<XtReading>;
   /**
    * A number that is another one when a chain of these tables comes, goes or gets another fingerprint:
-   * a small part of what `read` costs, least where it is the expected one. Absent where the backend has
-   * no fingerprints.
+   * a small part of what `read` costs, least where it is the expected one. Absent where it would cost as much.
    */
   digest?(family: IpFamily, tables: readonly XtTable[], expected?: number): Promise<number>;
   /**

@@ -1,17 +1,17 @@
 /**
- * Whether somebody else changed what is ours, without reading all of it: a chain whose fingerprint is
- * the one of before holds as many rules as before, and so many others lead to it.
+ * Whether somebody else changed what is ours, without comparing all of it: which chains there are, and the
+ * rules of those that are suspected.
  */
-import type { XtRule } from "../../kernel/xtables/rules.ts";
+import type { XtRule, XtTable } from "../../kernel/xtables/rules.ts";
 import type { XtReading, XtRules } from "../../kernel/xtables/xtables.ts";
 import type { ServicePortKey } from "../../snapshot/snapshot.ts";
 import type { Applied } from "./applied.ts";
 import { contributionOf } from "./contribution.ts";
 import type { OwnedRule } from "./draft.ts";
-import { FullPlan, groupsOf } from "./full_plan.ts";
+import { groupsOf } from "./full_plan.ts";
 import { isOwnChain } from "./names.ts";
 import { frontendRules } from "./rules/frontends.ts";
-import { bareChains, jumps, sharedChains, staticChains } from "./rules/static_chains.ts";
+import { bareChains, jumps, ownTables, sharedChains, staticChains } from "./rules/static_chains.ts";
 import { missingJumps, nameOf, placeOf, sharedDifference } from "./shared_chains.ts";
 
 /** Chains that are read in one go. */
@@ -23,23 +23,12 @@ export interface Compared<Reading extends XtRules = XtReading> {
   readonly applied: Applied;
 }
 
-/** Compares everything; also sees a rule that was replaced by another one. */
-export async function isDifferentAnywhere({ applied, reading }: Compared): Promise<boolean> {
-  const { context, kept, services } = applied;
-  const plan = new FullPlan({ context, services: services.values() }, reading, {
-    leavesPerBatch: 1,
-    kept,
-  });
-  for await (const batch of plan.batches()) if (batch.changes.length > 0) return true;
-  return false;
-}
-
 /** Compares which chains there are, and the rules of these, by their names with their tables. */
 export async function isDifferentIn(
   suspects: ReadonlySet<string>,
   compared: Compared,
 ): Promise<boolean> {
-  return !hasOurChains(compared) || await areRulesDifferentIn(suspects, compared);
+  return !hasOurChains(compared, ownTables) || await areRulesDifferentIn(suspects, compared);
 }
 
 /** Compares the rules of these chains alone, by their names with their tables. */
@@ -56,9 +45,10 @@ export async function areRulesDifferentIn(
     await isSomeOwnChainWrong(suspects, compared);
 }
 
-/** Exactly ours of those that only we have, and all of the others. */
-function hasOurChains(
+/** Whether these tables have exactly ours of the chains that only we have, and all of the others. */
+export function hasOurChains(
   { applied: { context, kept, owners }, reading: { chains } }: Compared,
+  tables: readonly XtTable[],
 ): boolean {
   const there = new Set<string>();
   let own = 0;
@@ -68,7 +58,8 @@ function hasOurChains(
     else if (!kept.has(name)) return false;
   }
   const others = [...sharedChains, ...bareChains, ...staticChains(context), ...jumps];
-  return own === owners.size && others.every(({ chain, table }) => there.has(nameOf(table, chain)));
+  return (own === owners.size || !tables.includes("nat")) &&
+    others.every(({ chain, table }) => !tables.includes(table) || there.has(nameOf(table, chain)));
 }
 
 async function isSomeStaticChainWrong(

@@ -1,16 +1,12 @@
 /**
- * Finds edits of others. As long as our own commits explain how the kernel's state moved, nobody else
+ * Finds edits of others in nft. As long as our own commits explain how the kernel's state moved, nobody else
  * can have changed anything, and there is nothing to read. Otherwise the kernel told which chains others
- * touched, and only those are read. What it could not tell, and where it tells nothing, everything is
- * looked at: chains that look changed at once, all others in rounds, or where only whole tables can be
- * read, as a whole. All of it takes a small share of the time, however busy others are.
+ * touched, and only those are read. Where it could not tell, everything is looked at: chains that look
+ * changed at once, all others in rounds. All of it takes a small share of the time, however busy others are.
  */
-import type { Clock } from "../../base/clock.ts";
-import type { IpFamily } from "../../base/ip_family.ts";
 import type { XtChange } from "../../kernel/xtables/rules.ts";
 import { jumpOf } from "../../kernel/xtables/rules.ts";
 import type {
-  Xtables,
   XtChain,
   XtReading,
   XtReceipt,
@@ -18,10 +14,10 @@ import type {
   XtStamp,
 } from "../../kernel/xtables/xtables.ts";
 import type { Applied } from "./applied.ts";
+import { type EditWatch, readingOver, type WatchOptions } from "./edit_watch.ts";
 import { type Followed, ForeignTouches } from "./foreign_touches.ts";
-import { areRulesDifferentIn, isDifferentAnywhere, isDifferentIn } from "./look.ts";
+import { areRulesDifferentIn, isDifferentIn } from "./look.ts";
 import { isOwnChain } from "./names.ts";
-import type { OwnStamps } from "./own_stamps.ts";
 import { Rounds } from "./rounds.ts";
 import { ownTables } from "./rules/static_chains.ts";
 import { nameOf } from "./shared_chains.ts";
@@ -32,24 +28,10 @@ import { type Pace, Turns } from "./turns.ts";
  * every two seconds, then reads and writes: all of it together has to fit into five.
  */
 const soon: Pace = { share: 1 / 20, longestMs: 2_500 };
-/** Only whole tables can be read: that takes what it takes. */
-const wholeTables: Pace = { share: 1 / 20 };
-/** No size tells of a rule in the place of another: so often all tables are read unasked, more rarely where that takes long. */
-const unaskedMs = 45_000;
-const unaskedShare = 1 / 50;
 /** One of others' chains came or went, as CNI plugins have it: no rule of ours can be missing. */
 const atLeisure: Pace = { share: 1 / 50 };
 
-/** What the watch works with. */
-export interface WatchOptions {
-  readonly family: IpFamily;
-  readonly xtables: Xtables;
-  readonly clock: Clock;
-  /** Shared by all writers of the program. */
-  readonly ownStamps: OwnStamps;
-}
-
-export class Watch {
+export class Watch implements EditWatch {
   readonly #options: WatchOptions;
   /** What happened until this state is right, or is among what is to be looked at. */
   #trusted: XtStamp | undefined;
@@ -62,28 +44,22 @@ export class Watch {
    * Fingerprints of chains that were right, by name; one that we changed since is not among them, nor is one
    * that a service port has of its own, since they are many: rounds find what happens to those.
    */
-  readonly #fingerprints = new Map<string, string>();
+  readonly #fingerprints = new Map<string, XtChain["fingerprint"]>();
   /** What the kernel said of all fingerprints together when they were right; undefined: unknown. */
   #digest: number | undefined;
-  /** Undefined where only whole tables can be read. */
-  readonly #rounds: Rounds | undefined;
+  readonly #rounds: Rounds;
   readonly #turns: Turns;
   readonly #listTurns: Turns;
   #listIsDue: Pace | undefined;
-  #wholeIsDue = false;
-  /** When whole tables were read last, and how long a look at them took. */
-  #wholeAt = -Infinity;
-  #wholeTookMs = 0;
 
   constructor(options: WatchOptions) {
     this.#options = options;
     this.#touches = new ForeignTouches(options);
     this.#turns = new Turns(options.clock);
     this.#listTurns = new Turns(options.clock);
-    if (options.xtables.live) this.#rounds = new Rounds(options);
+    this.#rounds = new Rounds(options);
   }
 
-  /** Reads the tables; `agree` takes what it gives once all of it turns out to be right. */
   async read(): Promise<{ readonly reading: XtReading; readonly stamp: XtStamp }> {
     const { family, xtables } = this.#options;
     const stamp = await xtables.stamp(family);
@@ -91,66 +67,39 @@ export class Watch {
     return { stamp, reading: await xtables.read(family, ownTables) };
   }
 
-  /** What these chains held at that state is right, or is about to be made right by our own commits. */
   agree(stamp: XtStamp, chains: readonly XtChain[]): void {
-    this.#rounds?.agree();
-    this.#agree(stamp, chains);
+    this.#rounds.agree();
+    this.#trusted = stamp;
+    this.#takeFingerprints(chains);
   }
 
-  /** All that was to be made right has been. */
   settled(): void {
-    this.#isSure = this.#rounds !== undefined;
+    this.#isSure = true;
     this.#touches.clear();
     this.#listIsDue = undefined;
   }
 
-  /**
-   * The reading, which does not read own chains again that hold what is known to be right; `isSame`
-   * says of which the same rules are wanted as then.
-   */
   over(reading: XtReading, isSame: (chain: string) => boolean): XtReading {
     if (!this.#isSure) return reading;
-    const isRight = (chain: string) =>
-      isSame(chain) && !this.#touches.chains.has(nameOf("nat", chain));
-    const differing: XtReading["differing"] = async (table, wanted) => {
-      if (table !== "nat") return await reading.differing(table, wanted);
-      const rest = new Map([...wanted].filter(([chain]) => !isRight(chain)));
-      return rest.size === 0 ? [] : await reading.differing(table, rest);
-    };
-    return {
-      chains: reading.chains,
-      rules: (table, chains) => reading.rules(table, chains),
-      differing,
-    };
-  }
-
-  #agree(stamp: XtStamp, chains: readonly XtChain[]): void {
-    this.#trusted = stamp;
-    this.#wholeAt = this.#options.clock.monotonic();
-    this.#wholeIsDue = false;
-    this.#takeFingerprints(chains);
+    const touched = this.#touches.chains;
+    return readingOver(reading, (chain) => isSame(chain) && !touched.has(nameOf("nat", chain)));
   }
 
   #takeFingerprints(chains: readonly XtChain[]): void {
     this.#digest = undefined;
     this.#fingerprints.clear();
     for (const chain of chains) {
-      if (chain.fingerprint === undefined || isOfService(chain)) continue;
+      if (isOfService(chain)) continue;
       this.#fingerprints.set(nameOf(chain.table, chain.name), chain.fingerprint);
     }
   }
 
-  /** Takes note of a commit of ours. */
   committed(receipt: XtReceipt): void {
-    const { ownStamps, xtables } = this.#options;
     this.#digest = undefined;
-    // One of nft between whose states others wrote is looked at like theirs.
-    if (xtables.backend === "nft") ownStamps.note(receipt);
-    // Stamps of the older engine are the family's own, and come back to where they were.
-    else this.#trusted = this.#trusted === receipt.before ? receipt.after : undefined;
+    // One between whose states others wrote is looked at like theirs.
+    this.#options.ownStamps.note(receipt);
   }
 
-  /** Takes note of what we change: also the chains that rules lead to are counted differently then. */
   changing(changes: readonly XtChange[]): void {
     for (const change of changes) {
       if (change.kind === "add-table") continue;
@@ -161,20 +110,17 @@ export class Watch {
     }
   }
 
-  /** Nothing is known any more. */
   forget(): void {
     this.#trusted = undefined;
     this.#digest = undefined;
     this.#fingerprints.clear();
-    this.#rounds?.agree();
+    this.#rounds.agree();
   }
 
-  /** Whether anything of ours is not as it was written. */
   async drifted(applied: Applied, signal: AbortSignal): Promise<boolean> {
     const { family, xtables } = this.#options;
     const stamp = await xtables.stamp(family);
-    const live = xtables.live?.(family);
-    if (!live || !this.#rounds) return await this.#isAnythingDifferent(stamp, applied);
+    const live = xtables.live?.(family) ?? await xtables.read(family, ownTables);
     if (await this.#follow(stamp) === "lost") {
       this.#isSure = false;
       this.#rounds.lost();
@@ -240,20 +186,6 @@ export class Watch {
       if (this.#fingerprints.get(full) !== chain.fingerprint) suspects.add(full);
     }
     return suspects;
-  }
-
-  /** Where only whole tables can be read. */
-  async #isAnythingDifferent(stamp: XtStamp, applied: Applied): Promise<boolean> {
-    const started = this.#options.clock.monotonic();
-    const pauseMs = Math.max(unaskedMs, this.#wholeTookMs / unaskedShare);
-    this.#wholeIsDue ||= stamp !== this.#trusted || started >= this.#wholeAt + pauseMs;
-    return this.#wholeIsDue && await this.#turns.take(wholeTables, async () => {
-      const read = await this.read();
-      if (await isDifferentAnywhere({ applied, reading: read.reading })) return true;
-      this.#agree(read.stamp, read.reading.chains);
-      this.#wholeTookMs = this.#wholeAt - started;
-      return false;
-    });
   }
 }
 

@@ -42,6 +42,8 @@ import { OwnStamps } from "./own_stamps.ts";
 import { type ContributionChange, planChange, type ServiceChange } from "./plan.ts";
 import type { RuleContext } from "./rules/context.ts";
 import { contextOf, isLargeCluster, type NodeFacts } from "./node_facts.ts";
+import type { EditWatch } from "./edit_watch.ts";
+import { TableWatch } from "./table_watch.ts";
 import { Watch } from "./watch.ts";
 
 /** More changes than this are cheaper by reading and comparing. */
@@ -71,7 +73,7 @@ export class IptablesWriter implements RuleWriter {
   readonly family: IpFamily;
   readonly #options: IptablesWriterOptions;
   readonly #xtables: Xtables;
-  readonly #watch: Watch;
+  readonly #watch: EditWatch;
   /** Undefined: only the kernel knows. */
   #applied: Applied | undefined;
   /** What was right when it was last known: of no other chains are the rules known that hold it. */
@@ -85,7 +87,8 @@ export class IptablesWriter implements RuleWriter {
     this.family = family;
     this.#options = options;
     this.#xtables = xtables;
-    this.#watch = new Watch({ family, xtables, clock, ownStamps });
+    const watch = { family, xtables, clock, ownStamps };
+    this.#watch = xtables.backend === "nft" ? new Watch(watch) : new TableWatch(watch);
   }
 
   async sync(snapshot: Snapshot, changes: Changes, signal: AbortSignal): Promise<SyncReport> {

@@ -1,6 +1,8 @@
 /** The legacy backend on real tables, with the machine's tools. */
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../../lib/base/ip_family.ts";
+import { FakeCommands } from "../../../lib/kernel/fake_commands.ts";
+import { LegacyXtables } from "../../../lib/kernel/xtables/legacy_xtables.ts";
 import type { XtChange } from "../../../lib/kernel/xtables/rules.ts";
 import { checkBehaviour } from "../../lib/kernel/xtables/behaviour.ts";
 import { XtNamespace } from "./namespace.ts";
@@ -33,7 +35,10 @@ for (const family of ipFamilies) {
     await using namespace = await XtNamespace.create();
     await namespace.addSampleObjects();
     await namespace.restore(sampleText(family), { family, backend: "legacy" });
-    const reading = await namespace.legacy().read(family, ["nat", "filter"]);
+    const commands = new FakeCommands({});
+    const tables = namespace.legacyTables();
+    const xtables = new LegacyXtables({ commands, tables, sets: namespace.sets() });
+    const reading = await xtables.read(family, ["nat", "filter"]);
     for (const { chain, name, rule, table, text } of sampleChains(family)) {
       const found = (await reading.rules(table, [chain])).get(chain);
       assert.deepEqual(found?.map((each) => [each.key, each.rule]), [[text, rule]], name);
@@ -45,6 +50,48 @@ for (const family of ipFamilies) {
       chains.filter(({ isBuiltIn }) => isBuiltIn).map(({ name }) => name),
       ["INPUT", "FORWARD", "OUTPUT"],
     );
+    assert.deepEqual(commands.ran, [], "no tool is needed");
+  });
+
+  Deno.test(`fingerprints move with the rules of their chains alone, ${family}`, async () => {
+    await using namespace = await XtNamespace.create();
+    await namespace.addSampleObjects();
+    await namespace.restore(sampleText(family), { family, backend: "legacy" });
+    const xtables = namespace.legacy();
+    const prints = async () => {
+      const { chains } = await xtables.read(family, ["nat", "filter"]);
+      return new Map(chains.map((each) => [`${each.table} ${each.name}`, each.fingerprint]));
+    };
+    /** Chains that have another fingerprint after somebody gave the tool these lines. */
+    const moved = async (...lines: readonly string[]) => {
+      const before = await prints();
+      await namespace.restore([...lines, "COMMIT", ""].join("\n"), { family, backend: "legacy" });
+      const after = await prints();
+      const names = new Set([...before.keys(), ...after.keys()]);
+      return [...names].filter((name) => before.get(name) !== after.get(name));
+    };
+    assert.deepEqual(await moved("*nat"), []);
+    assert.deepEqual(await moved("*nat", "-I OUTPUT -p gre -j ACCEPT"), ["nat OUTPUT"]);
+    assert.deepEqual(await moved("*nat", ":AAA - [0:0]", "-A AAA -j RETURN"), ["nat AAA"]);
+    assert.deepEqual(await moved("*nat", "-R AAA 1 -j ACCEPT"), ["nat AAA"]);
+    assert.deepEqual(await moved("*filter", ":FORWARD DROP [0:0]"), ["filter FORWARD"]);
+    // What leads to a chain, and how often it was met, is no part of what it says.
+    assert.deepEqual(await moved("*nat", "-A OUTPUT -j AAA"), ["nat OUTPUT"]);
+    await namespace.run(["ip", "link", "set", "lo", "up"]);
+    const before = await prints();
+    const address = family === "IPv4" ? "127.0.0.1" : "::1";
+    await namespace.run(["bash", "-c", `echo x > /dev/udp/${address}/9`]);
+    assert.deepEqual(await prints(), before);
+  });
+
+  Deno.test(`a rule that only the tool has words for is read in its words, ${family}`, async () => {
+    await using namespace = await XtNamespace.create();
+    const texts = ["-p tcp -m tcp --dport 1:2 -j ACCEPT", "-j ACCEPT", "-m limit --limit 1/sec"];
+    const rules = texts.map((text) => `-A OUTPUT ${text}\n`).join("");
+    await namespace.restore(`*filter\n${rules}COMMIT\n`, { family, backend: "legacy" });
+    const reading = await namespace.legacy().read(family, ["filter"]);
+    const found = (await reading.rules("filter", ["OUTPUT"])).get("OUTPUT");
+    assert.deepEqual(found?.map(({ key }) => key), [`? ${texts[0]}`, texts[1], `? ${texts[2]}`]);
   });
 }
 

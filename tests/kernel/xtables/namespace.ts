@@ -13,6 +13,7 @@ import { DirectTransport } from "../../../lib/kernel/nf_tables/direct_transport.
 import { type LegacyTables, ProcLegacyTables } from "../../../lib/kernel/xtables/legacy_tables.ts";
 import { LegacyXtables } from "../../../lib/kernel/xtables/legacy_xtables.ts";
 import { toolOf } from "../../../lib/kernel/xtables/rules.ts";
+import type { XtSets } from "../../../lib/kernel/xtables/sets.ts";
 import { runCommand } from "../rig/command.ts";
 import { removeProxyRecord } from "../rig/proxy_record.ts";
 
@@ -50,7 +51,11 @@ export class XtNamespace implements AsyncDisposable {
 
   /** The older tables of this namespace, by the machine's tools. */
   legacy(): LegacyXtables {
-    return new LegacyXtables({ commands: this.commands(), tables: this.legacyTables() });
+    return new LegacyXtables({
+      commands: this.commands(),
+      tables: this.legacyTables(),
+      sets: this.sets(),
+    });
   }
 
   /** Programs that run in here. */
@@ -72,6 +77,8 @@ export class XtNamespace implements AsyncDisposable {
       among: (family, table, chains) =>
         inNetworkNamespace(path, () => ({ found: real.among(family, table, chains) })).found,
       info: (family, table) => inNetworkNamespace(path, () => real.info(family, table)),
+      blob: (family, table) =>
+        inNetworkNamespace(path, () => ({ read: real.blob(family, table) })).read,
     };
   }
 
@@ -116,12 +123,17 @@ export class XtNamespace implements AsyncDisposable {
 
   /** nf_tables' rules of this namespace, with its sets. */
   nft(transport: DirectTransport = this.transport()): NftXtables {
+    return new NftXtables(transport, this.sets());
+  }
+
+  /** Names and numbers of the sets in here. */
+  sets(): XtSets {
     const path = `/run/netns/${this.name}`;
     const ipset = new NetlinkIpset(new KernelFiles());
-    return new NftXtables(transport, {
+    return {
       indexOf: (name) => inNetworkNamespace(path, () => ipset.indexOf(name)),
       nameOf: (index) => inNetworkNamespace(path, () => ipset.nameOf(index)),
-    });
+    };
   }
 
   /** Whether there is such a counter in here. */

@@ -89,7 +89,7 @@ Deno.test("the fake refuses as it is told, and remembers what it took", async ()
   const receipt = await fake.commit("IPv4", add.slice(0, 2));
   assert.deepEqual(fake.commits, [{ family: "IPv4", changes: add.slice(0, 2) }]);
   assert.equal(receipt?.isOwn, true);
-  assert.equal(receipt?.after, await fake.stamp());
+  assert.equal(receipt?.after, await fake.stamp("IPv4"));
   assert.notEqual(receipt?.before, receipt?.after);
   assert.equal(await fake.commit("IPv4", []), undefined);
 });

@@ -4,6 +4,7 @@ import { isRefusal } from "../../../../lib/kernel/xtables/errors.ts";
 import { FakeLegacyTables } from "../../../../lib/kernel/xtables/fake_legacy_tables.ts";
 import { LegacyXtables } from "../../../../lib/kernel/xtables/legacy_xtables.ts";
 import type { XtChange } from "../../../../lib/kernel/xtables/rules.ts";
+import { entryOffsets, tableBytes } from "./legacy_table_bytes.ts";
 import type { XtRefusal } from "../../../../lib/kernel/xtables/xtables.ts";
 
 const jump = { matches: [], target: { kind: "jump", chain: "B" } } as const;
@@ -118,35 +119,48 @@ Deno.test("a tool that is not installed is named", async () => {
   });
 });
 
-Deno.test("only tables that are there are asked for", async () => {
+Deno.test("only tables that are there are asked for, and no tool", async () => {
   const tables = new FakeLegacyTables();
   tables.tables.set("IPv4 nat", { entries: 5, bytes: 800 });
   tables.tables.set("IPv4 mangle", { entries: 6, bytes: 900 });
-  const { commands, xtables } = backend({
-    "iptables-legacy-save": ([, table]) => ({
-      stdout: `*${table}\n:OUTPUT ACCEPT [0:0]\nCOMMIT\n`,
-    }),
-  }, tables);
+  tables.blobs.set("IPv4 nat", tableBytes([{ name: "OUTPUT", hook: 3, rules: [] }], "IPv4"));
+  const { commands, xtables } = backend({}, tables);
   const { chains } = await xtables.read("IPv4", ["nat", "filter"]);
-  assert.deepEqual(chains, [{ table: "nat", name: "OUTPUT", isBuiltIn: true }]);
-  assert.deepEqual(commands.ran, ["iptables-legacy-save -t nat"]);
+  assert.deepEqual(chains.map(({ fingerprint: _, ...chain }) => chain), [
+    { table: "nat", name: "OUTPUT", isBuiltIn: true },
+  ]);
+  assert.deepEqual(commands.ran, []);
   assert.equal(await xtables.stamp("IPv4"), "mangle 6/900, nat 5/800");
 });
 
-Deno.test("a save that is none, or that failed, is one sentence", async () => {
+Deno.test("a stamp tells which tables moved", () => {
+  const { xtables } = backend({});
+  const before = "mangle 6/900, nat 5/800";
+  assert.deepEqual(xtables.moved(before, before), []);
+  assert.deepEqual(xtables.moved(before, "mangle 6/900, nat 5/801"), ["nat"]);
+  assert.deepEqual(xtables.moved(before, "nat 5/800, filter 5/800"), ["mangle", "filter"]);
+  assert.deepEqual(xtables.moved(before, ""), ["mangle", "nat"]);
+});
+
+Deno.test("a rule without words for it is asked of the tool; a save that is none is one sentence", async () => {
   const tables = new FakeLegacyTables();
   tables.tables.set("IPv4 nat", { entries: 5, bytes: 800 });
-  const garbage = backend(
-    { "iptables-legacy-save": () => ({ stdout: "Segmentation fault\n" }) },
-    tables,
-  );
-  await assert.rejects(garbage.xtables.read("IPv4", ["nat"]), {
+  const edit = (entry: Uint8Array) => entry[entryOffsets.IPv4.protocol] = 47;
+  const rules = [{ matches: [] }];
+  tables.blobs.set("IPv4 nat", tableBytes([{ name: "OUTPUT", hook: 3, rules, edit }], "IPv4"));
+  const read = async (answer: { exitCode?: number; stdout?: string; stderr?: string }) => {
+    const { commands, xtables } = backend({ "iptables-legacy-save": () => answer }, tables);
+    const reading = await xtables.read("IPv4", ["nat"]);
+    const found = (await reading.rules("nat", ["OUTPUT"])).get("OUTPUT");
+    assert.deepEqual(commands.ran, ["iptables-legacy-save -t nat"]);
+    return found;
+  };
+  const stdout = "*nat\n:OUTPUT ACCEPT [0:0]\n-A OUTPUT -p gre\nCOMMIT\n";
+  assert.deepEqual(await read({ stdout }), [{ key: "? -p gre" }]);
+  await assert.rejects(read({ stdout: "Segmentation fault\n" }), {
     message: "Cannot read the save of iptables: line 1 is unexpected: Segmentation fault",
   });
-  const failed = backend({
-    "iptables-legacy-save": () => ({ exitCode: 1, stderr: "iptables-save: no memory\n" }),
-  }, tables);
-  await assert.rejects(failed.xtables.read("IPv4", ["nat"]), {
+  await assert.rejects(read({ exitCode: 1, stderr: "iptables-save: no memory\n" }), {
     message: 'Cannot run "iptables-legacy-save -t nat": exit code 1: iptables-save: no memory',
   });
 });

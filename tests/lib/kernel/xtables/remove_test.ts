@@ -210,7 +210,12 @@ Deno.test("removeOwned() takes more chains than a call can have arguments", asyn
     return `OWN-${at(3)}${at(2)}${at(1)}${at(0)}`;
   });
   const xtables = new FakeXtables();
-  let there: readonly XtChain[] = names.map((name) => ({ table, name, isBuiltIn: false }));
+  let there: readonly XtChain[] = names.map((name) => ({
+    table,
+    name,
+    isBuiltIn: false,
+    fingerprint: 0,
+  }));
   xtables.read = () =>
     Promise.resolve({
       chains: there,

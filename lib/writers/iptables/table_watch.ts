@@ -1,0 +1,172 @@
+/**
+ * Finds edits of others where only whole tables can be read. The kernel tells the sizes of tables alone, so those
+ * whose size moved are read, and all of them now and then, since a rule in the place of another changes no
+ * size. A reading has a fingerprint of all that each chain says: rules are compared of those chains alone whose
+ * fingerprint is not the one of when they were right.
+ */
+import type { XtChange, XtTable } from "../../kernel/xtables/rules.ts";
+import type { XtChain, XtReading, XtReceipt, XtStamp } from "../../kernel/xtables/xtables.ts";
+import type { Applied } from "./applied.ts";
+import { type EditWatch, readingOver, type WatchOptions } from "./edit_watch.ts";
+import { groupsOf } from "./full_plan.ts";
+import { areRulesDifferentIn, type Compared, hasOurChains } from "./look.ts";
+import { ownTables } from "./rules/static_chains.ts";
+import { nameOf } from "./shared_chains.ts";
+import { type Pace, Turns } from "./turns.ts";
+
+/** Tables whose size moved. To read a large one takes the kernel a quarter of a second: that takes what it takes. */
+const soon: Pace = { share: 1 / 30 };
+/** So often all tables are read unasked: what is found then is put right within a minute after it was done. */
+const unaskedMs = 45_000;
+/** All tables, as nobody is known to have changed them; what somebody is known to have changed does not wait for it. */
+const atLeisure: Pace = { share: 1 / 60, longestMs: unaskedMs };
+
+/** Chains that are compared at once; in between, whoever wants to write has his turn. */
+const chainsPerQuestion = 400;
+
+/** Fingerprints of chains that were right, by their names with their tables. */
+type Prints = Map<string, XtChain["fingerprint"]>;
+
+export class TableWatch implements EditWatch {
+  readonly #options: WatchOptions;
+  readonly #turns: Turns;
+  readonly #leisureTurns: Turns;
+  /** The sizes that are explained: tables that had another one since are among `moved`. */
+  #sizes: XtStamp | undefined;
+  /** Others changed how much is in them. */
+  readonly #moved = new Set<XtTable>();
+  /** We wrote: whoever wrote at the same moment is not told apart by the sizes that tables have now. */
+  #hasWritten = false;
+  #readAllAt = -Infinity;
+  #right: Prints = new Map();
+  /** Those of a reading all of which is about to be made right; undefined: of none. */
+  #agreed: Prints | undefined;
+  /** Own chains that held what is known to be right at the last reading for a comparison. */
+  #unchanged: ReadonlySet<string> = new Set();
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#turns = new Turns(options.clock);
+    this.#leisureTurns = new Turns(options.clock);
+  }
+
+  async read(): Promise<{ readonly reading: XtReading; readonly stamp: XtStamp }> {
+    const { family, xtables } = this.#options;
+    const stamp = await xtables.stamp(family);
+    const reading = await xtables.read(family, ownTables);
+    this.#unchanged = new Set(
+      reading.chains.flatMap((chain) =>
+        chain.table === "nat" && this.#isRight(chain) ? [chain.name] : []
+      ),
+    );
+    return { stamp, reading };
+  }
+
+  agree(stamp: XtStamp, chains: readonly XtChain[]): void {
+    this.#sizes = stamp;
+    this.#moved.clear();
+    this.#hasWritten = false;
+    this.#readAllAt = this.#options.clock.monotonic();
+    this.#agreed = new Map();
+    take(chains, this.#agreed);
+  }
+
+  settled(): void {
+    this.#right = this.#agreed ?? this.#right;
+    this.#agreed = undefined;
+    this.#unchanged = new Set();
+  }
+
+  over(reading: XtReading, isSame: (chain: string) => boolean): XtReading {
+    const unchanged = this.#unchanged;
+    return readingOver(reading, (chain) => unchanged.has(chain) && isSame(chain));
+  }
+
+  committed({ after, before }: XtReceipt): void {
+    this.#notice(before);
+    this.#sizes = after;
+  }
+
+  changing(changes: readonly XtChange[]): void {
+    for (const change of changes) {
+      if (change.kind === "add-table") continue;
+      this.#hasWritten = true;
+      const name = nameOf(change.table, change.chain);
+      this.#right.delete(name);
+      this.#agreed?.delete(name);
+    }
+  }
+
+  forget(): void {
+    this.#sizes = undefined;
+    this.#right = new Map();
+    this.#agreed = undefined;
+  }
+
+  async drifted(applied: Applied, signal: AbortSignal): Promise<boolean> {
+    const { clock, family, xtables } = this.#options;
+    this.#notice(await xtables.stamp(family));
+    const look = (tables: readonly XtTable[]) => this.#look(tables, { applied, signal });
+    const moved = ownTables.filter((table) => this.#moved.has(table));
+    if (moved.length > 0 && await this.#turns.take(soon, () => look(moved))) return true;
+    const isDue = this.#hasWritten || clock.monotonic() >= this.#readAllAt + unaskedMs;
+    return isDue && await this.#leisureTurns.take(atLeisure, () => look(ownTables));
+  }
+
+  /** Tables that others changed the sizes of are to be read. */
+  #notice(stamp: XtStamp): void {
+    const { xtables } = this.#options;
+    const moved = this.#sizes === undefined ? ownTables : xtables.moved?.(this.#sizes, stamp);
+    for (const table of moved ?? ownTables) this.#moved.add(table);
+    this.#sizes = stamp;
+  }
+
+  /** Whether others changed what is ours in these tables. */
+  async #look(
+    tables: readonly XtTable[],
+    { applied, signal }: { readonly applied: Applied; readonly signal: AbortSignal },
+  ): Promise<boolean> {
+    const { clock, family, xtables } = this.#options;
+    const started = clock.monotonic();
+    const reading = await xtables.read(family, tables);
+    const compared = { applied, reading };
+    if (!hasOurChains(compared, tables)) return true;
+    for (const group of groupsOf(this.#suspects(compared), chainsPerQuestion)) {
+      // What was compared need not be again.
+      if (signal.aborted) return false;
+      const names = new Set(group.map(({ name, table }) => nameOf(table, name)));
+      if (await areRulesDifferentIn(names, compared)) return true;
+      take(group, this.#right);
+    }
+    for (const table of tables) this.#moved.delete(table);
+    if (tables.length === ownTables.length) {
+      this.#readAllAt = started;
+      this.#hasWritten = false;
+      // Of chains that are gone nothing is kept.
+      this.#right.clear();
+      take(reading.chains, this.#right);
+    }
+    return false;
+  }
+
+  /** Chains that do not say what they said when they were right; those of a service port stand together. */
+  #suspects({ applied, reading }: Compared): readonly XtChain[] {
+    const others: XtChain[] = [];
+    const own = new Map<string, XtChain>();
+    for (const chain of reading.chains) {
+      if (this.#isRight(chain)) continue;
+      if (chain.table === "nat" && applied.owners.has(chain.name)) own.set(chain.name, chain);
+      else others.push(chain);
+    }
+    if (own.size === 0) return others;
+    return [...others, ...[...applied.owners.keys()].flatMap((name) => own.get(name) ?? [])];
+  }
+
+  #isRight({ fingerprint, name, table }: XtChain): boolean {
+    return this.#right.get(nameOf(table, name)) === fingerprint;
+  }
+}
+
+function take(chains: readonly XtChain[], prints: Prints): void {
+  for (const { fingerprint, name, table } of chains) prints.set(nameOf(table, name), fingerprint);
+}
