@@ -1,9 +1,9 @@
 /**
  * Compares the kernel's elements with the desired ones. What is the same byte for byte, as nearly all of
- * them are, is found by words (`match_elements.ts`); the rest is read and compared by what it says. Not
- * for intervals of a single field, whose start and end are two elements.
+ * them are, is found by words (`match_elements.ts`); the rest is spelled anew by what it says, and
+ * matched again. Not for intervals of a single field, whose start and end are two elements.
  */
-import { copyElement, ElementCursor, type Span } from "./element_cursor.ts";
+import { copyElement, ElementCursor } from "./element_cursor.ts";
 import { GrowingBytes } from "./growing_bytes.ts";
 import { ElementWords, matchElements } from "./match_elements.ts";
 
@@ -14,8 +14,8 @@ export interface ListDifference {
    * give elements twice and leave others out, and no flag says so; it has to be read again.
    */
   readonly isTorn: boolean;
-  /** Indices into the desired list, ascending. */
-  readonly missing: Uint32Array<ArrayBuffer>;
+  /** The desired elements that the kernel has not, as a list in their order. */
+  readonly missing: Uint8Array<ArrayBuffer>;
   /** The kernel's elements that are not desired, as a list. */
   readonly extra: Uint8Array<ArrayBuffer>;
 }
@@ -26,36 +26,75 @@ export function compareElementLists(kernel: Uint8Array, desired: Uint8Array): Li
   if (!there || !wanted) return compareByMeaning(kernel, desired);
   const { first, isTwice, second } = matchElements(there, wanted);
   const rest = compareByMeaning(there.pick(first), wanted.pick(second));
-  return {
-    isTorn: isTwice || rest.isTorn,
-    missing: rest.missing.map((index) => second[index]),
-    extra: rest.extra,
-  };
+  return { ...rest, isTorn: isTwice || rest.isTorn };
 }
 
 /** Elements may say the same in other bytes: a kernel may tell more of them, or in another order. */
 function compareByMeaning(kernel: Uint8Array, desired: Uint8Array): ListDifference {
-  const untaken = new Map<string, number>();
-  const wanted = new ElementCursor(desired);
-  for (let index = 0; wanted.next(); index++) untaken.set(meaningOf(wanted), index);
-  const taken = new Set<string>();
-  const extra = new GrowingBytes();
-  let isTorn = false;
-  const there = new ElementCursor(kernel);
-  while (there.next()) {
-    const meaning = meaningOf(there);
-    if (taken.has(meaning)) isTorn = true;
-    else if (untaken.delete(meaning)) taken.add(meaning);
-    else extra.append(copyElement(there));
-  }
-  return { isTorn, missing: Uint32Array.from(untaken.values()), extra: extra.view() };
+  const [there, wanted] = [new Meanings(kernel), new Meanings(desired)];
+  const { first, isTwice, second } = matchElements(there.words, wanted.words);
+  return { isTorn: isTwice, missing: wanted.pick(second), extra: there.pick(first) };
 }
 
-const latin1 = new TextDecoder("latin1");
+/** The elements of a list, spelled alike where key, value and comment are. */
+class Meanings {
+  readonly words: ElementWords;
+  readonly #cursor: ElementCursor;
+  readonly #starts: number[] = [];
 
-/** Equal for elements whose key, value and comment are. */
-function meaningOf(cursor: ElementCursor): string {
-  const { chain, data, flags, key, keyEnd, userData, verdictCode } = cursor;
-  const text = (span: Span) => `${span.length}:${latin1.decode(cursor.view(span))}`;
-  return [verdictCode, flags, ...[key, keyEnd, data, chain, userData].map(text)].join(" ");
+  constructor(list: Uint8Array) {
+    this.#cursor = new ElementCursor(list);
+    const speller = new Speller();
+    while (this.#cursor.next()) {
+      this.#starts.push(this.#cursor.element.start);
+      speller.add(this.#cursor);
+    }
+    this.words = speller.finish();
+  }
+
+  /** A copy of these elements, as a list. */
+  pick(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
+    const picked = new GrowingBytes();
+    for (const number of numbers) {
+      this.#cursor.seek(this.#starts[number]);
+      picked.append(copyElement(this.#cursor));
+    }
+    return picked.view();
+  }
+}
+
+/** Spells elements in words: how many bytes they are, verdict, flags, and each part behind its length. */
+class Speller {
+  readonly #spelled = new GrowingBytes();
+  readonly #bounds = [0];
+  /** One element; larger than any that the kernel takes. */
+  readonly #scratch = new Int32Array(17 << 10);
+  readonly #bytes = new Uint8Array(this.#scratch.buffer);
+
+  add(cursor: ElementCursor): void {
+    const { chain, data, flags, key, keyEnd, userData, verdictCode } = cursor;
+    const scratch = this.#scratch;
+    scratch[1] = verdictCode;
+    scratch[2] = flags;
+    let at = 3;
+    for (const part of [key, keyEnd, data, chain, userData]) {
+      scratch[at++] = part.length;
+      if (part.length === 0) continue;
+      const words = (part.length + 3) >>> 2;
+      scratch[at + words - 1] = 0;
+      this.#bytes.set(cursor.view(part), at * 4);
+      at += words;
+    }
+    scratch[0] = at * 4;
+    this.#spelled.append(this.#bytes.subarray(0, at * 4));
+    this.#bounds.push(this.#spelled.length / 4);
+  }
+
+  finish(): ElementWords {
+    const { buffer, byteLength } = this.#spelled.view();
+    return new ElementWords(
+      new Int32Array(buffer, 0, byteLength / 4),
+      Uint32Array.from(this.#bounds),
+    );
+  }
 }

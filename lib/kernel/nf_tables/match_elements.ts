@@ -3,7 +3,6 @@
  * object is made for any element, and nothing of it is looked at but its length. A hundred thousand
  * take some ten milliseconds.
  */
-
 import { GrowingBytes } from "./growing_bytes.ts";
 
 /** What a list does not share with the other. */
@@ -18,14 +17,13 @@ export interface UnmatchedElements {
 
 /** The elements of a list as ranges of words. */
 export class ElementWords {
-  readonly #list: Uint8Array;
   readonly words: Int32Array;
   /** Where each element begins, and where the last one ends. */
   readonly bounds: Uint32Array;
   readonly hashes: Int32Array;
 
-  private constructor(list: Uint8Array, words: Int32Array, bounds: Uint32Array) {
-    this.#list = list;
+  /** The first word of each element has to tell how long it is. */
+  constructor(words: Int32Array, bounds: Uint32Array) {
     this.words = words;
     this.bounds = bounds;
     this.hashes = hashElements(words, bounds);
@@ -36,7 +34,7 @@ export class ElementWords {
     if (list.byteOffset % 4 !== 0 || list.length % 4 !== 0) return undefined;
     const words = new Int32Array(list.buffer, list.byteOffset, list.length / 4);
     const count = countElements(words);
-    return count === undefined ? undefined : new ElementWords(list, words, boundsOf(words, count));
+    return count === undefined ? undefined : new ElementWords(words, boundsOf(words, count));
   }
 
   get count(): number {
@@ -47,8 +45,8 @@ export class ElementWords {
   pick(numbers: readonly number[]): Uint8Array<ArrayBuffer> {
     const picked = new GrowingBytes();
     for (const number of numbers) {
-      const [from, to] = [this.bounds[number] * 4, this.bounds[number + 1] * 4];
-      picked.append(this.#list.subarray(from, to));
+      const element = this.words.subarray(this.bounds[number], this.bounds[number + 1]);
+      picked.append(new Uint8Array(element.buffer, element.byteOffset, element.byteLength));
     }
     return picked.view();
   }

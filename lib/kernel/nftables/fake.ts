@@ -4,6 +4,8 @@
  * jumps, and which statements a hook allows.
  */
 import { Errno } from "../errno.ts";
+import { decodeElements } from "./decode_elements.ts";
+import type { ElementList } from "./element_list.ts";
 import { encodeBatch } from "./encode.ts";
 import { differenceOf } from "./element_identity.ts";
 import { describeOperation } from "./describe_operation.ts";
@@ -15,7 +17,6 @@ import type {
   CommitOptions,
   Nftables,
   NftElementDifference,
-  NftElements,
   NftListedRule,
   NftTableListing,
 } from "./nftables.ts";
@@ -170,10 +171,10 @@ export class FakeNftables implements Nftables {
   async compareElements(
     table: NftTable,
     set: NftSet,
-    desired: NftElements | Promise<NftElements>,
+    desired: ElementList | Promise<ElementList>,
   ): Promise<NftElementDifference> {
     const [listed, wanted] = await Promise.all([this.listElements(table, set), desired]);
-    return differenceOf(listed, [...wanted]);
+    return differenceOf(listed, decodeElements(wanted.bytes(), set, table.family));
   }
 
   async holdsElements(

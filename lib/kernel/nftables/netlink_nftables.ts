@@ -17,17 +17,12 @@ import { joinElementLists } from "../nf_tables/join_element_lists.ts";
 import { differenceOf } from "./element_identity.ts";
 import { encodeBatch } from "./encode.ts";
 import { ElementEncoder } from "./encode_elements.ts";
+import { ElementList } from "./element_list.ts";
 import { describeOperation } from "./describe_operation.ts";
 import { failureText, NfTablesError } from "../nf_tables/errors.ts";
 import type { AnonymousSet } from "./expressions.ts";
 import { familyFacts } from "./family.ts";
-import type {
-  CommitOptions,
-  Nftables,
-  NftElementDifference,
-  NftElements,
-  NftTableListing,
-} from "./nftables.ts";
+import type { CommitOptions, Nftables, NftElementDifference, NftTableListing } from "./nftables.ts";
 import type { CommitReceipt } from "../nf_tables/transport.ts";
 import type { BatchFailure } from "../nf_tables/errors.ts";
 import type { NftElement, NftOperation, NftSet, NftTable } from "./operations.ts";
@@ -113,20 +108,17 @@ export class NetlinkNftables implements Nftables, Disposable {
   async compareElements(
     table: NftTable,
     set: NftSet,
-    desired: NftElements | Promise<NftElements>,
+    desired: ElementList | Promise<ElementList>,
   ): Promise<NftElementDifference> {
+    const decode = (list: Uint8Array) => decodeElements(list, set, table.family);
+    const bytes = async () => (await desired).bytes();
     if (set.interval && set.key.length === 1) {
-      const [listed, wanted] = await Promise.all([this.listElements(table, set), desired]);
-      return differenceOf(listed, [...wanted]);
+      const [listed, wanted] = await Promise.all([this.listElements(table, set), bytes()]);
+      return differenceOf(listed, decode(wanted));
     }
-    const encoded = async () => encodeElementList(table, set, await desired);
     const query = elementQuery(table, set.name);
-    const { missing, extra } = await this.#transport.compare(query, encoded());
-    const wanted = missing.length > 0 ? [...await desired] : [];
-    return {
-      missing: Array.from(missing, (index) => wanted[index]),
-      extra: decodeElements(extra, set, table.family),
-    };
+    const { missing, extra } = await this.#transport.compare(query, bytes());
+    return { missing: decode(missing), extra: decode(extra) };
   }
 
   async holdsElements(
@@ -135,7 +127,7 @@ export class NetlinkNftables implements Nftables, Disposable {
     elements: readonly NftElement[],
   ): Promise<boolean> {
     if (elements.length === 0) return true;
-    const list = encodeElementList(table, set, elements);
+    const list = ElementList.of(set, table.family, elements).bytes();
     return await this.#lookUp(table, set, list) === "same";
   }
 
@@ -334,20 +326,4 @@ function elementQuery(table: NftTable, set: string): NfQuery {
     names: [[ElemListAttr.table, table.name], [ElemListAttr.set, set]],
     dump: true,
   };
-}
-
-/**
- * The elements as they stand in an element list, which may be longer here than in a message. As the
- * kernel writes them, byte for byte, so that equal ones are found as they are (`match_elements.ts`).
- */
-function encodeElementList(
-  table: NftTable,
-  set: NftSet,
-  elements: NftElements,
-): Uint8Array<ArrayBuffer> {
-  const encoder = new ElementEncoder(set, table.family);
-  const capacity = 1024 + elements.length * encoder.typicalBytes;
-  const writer = new MessageWriter(capacity, { marksNested: false });
-  for (const element of elements) encoder.add(writer, element);
-  return writer.bytes();
 }

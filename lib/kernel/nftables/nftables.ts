@@ -1,5 +1,6 @@
 /** Access to nf_tables as the rest of the program sees it; netlink and the fake implement it. */
 import type { CommitReceipt, CommitSeries } from "../nf_tables/transport.ts";
+import type { ElementList } from "./element_list.ts";
 import type {
   NftChain,
   NftElement,
@@ -28,11 +29,6 @@ export interface NftListedRule {
   readonly handle: bigint;
   /** Whether this rule does exactly what `rule` says. */
   matches(rule: NftRule): boolean;
-}
-
-/** Elements one after the other: a list, or what makes each of them when it is asked for. Can be walked again. */
-export interface NftElements extends Iterable<NftElement> {
-  readonly length: number;
 }
 
 /** An element with the right key and another value (or comment) is in both lists. */
@@ -83,7 +79,7 @@ export interface Nftables {
   compareElements(
     table: NftTable,
     set: NftSet,
-    desired: NftElements | Promise<NftElements>,
+    desired: ElementList | Promise<ElementList>,
   ): Promise<NftElementDifference>;
   /**
    * Whether the set has all of these elements as they are here, and none of their keys says anything

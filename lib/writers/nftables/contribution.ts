@@ -251,7 +251,7 @@ class Contributor {
   }
 }
 
-/** A full plan keeps the contributions of all Services for a while: most have nothing in most of these. */
+/** Most have nothing in most of these. */
 function unlessEmpty<T extends { readonly size: number }>(collection: T, empty: T): T {
   return collection.size === 0 ? empty : collection;
 }

@@ -1,6 +1,8 @@
 /** What the table shall be, whatever it is now. */
-import type { NftElements } from "../../kernel/nftables/nftables.ts";
-import type { NftElement } from "../../kernel/nftables/operations.ts";
+import type { IpFamily } from "../../base/ip_family.ts";
+import { setOf } from "../../base/list_of.ts";
+import { ElementList } from "../../kernel/nftables/element_list.ts";
+import type { NftElement, NftFamily, NftSet } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
 import {
   type Contribution,
@@ -10,8 +12,10 @@ import {
   type EndpointList,
 } from "./contribution.ts";
 import { elementKey } from "../../kernel/nftables/element_identity.ts";
+import { tableOf } from "./names.ts";
 import type { RuleContext } from "./rules/statements.ts";
 import { isShared, type SetName } from "./sets.ts";
+import { definitionOf } from "./shards.ts";
 
 /** How many elements a batch holds at most. A single Service with more is a batch of its own. */
 export const elementsPerBatch = 20_000;
@@ -28,85 +32,81 @@ export interface Desired {
   readonly context: RuleContext;
   /** The service ports, in groups that are written together. */
   readonly groups: readonly (readonly ServicePort[])[];
-  /** What some of them put into the table, where that is computed already. */
-  readonly contributions?: ReadonlyMap<ServicePortKey, Contribution>;
 }
 
-/** What all of them put into the table. */
-export function contributionsOf({ context, groups }: Desired): Map<ServicePortKey, Contribution> {
-  const contributions = new Map<ServicePortKey, Contribution>();
-  const { leftovers } = context.settings;
-  for (const group of groups) {
-    for (const servicePort of group) {
-      contributions.set(servicePort.key, contributionOf(servicePort, leftovers));
-    }
-  }
-  return contributions;
-}
-
-/** What shall be in one set. The elements of lists are made when they are walked through, and not kept. */
-class WantedSet implements NftElements {
-  readonly #elements: NftElement[] = [];
+/**
+ * What shall be in one set. Its elements are kept as bytes, and those of lists are made when somebody
+ * asks for them: all others of a large cluster would be in memory meanwhile.
+ */
+export class WantedSet {
+  readonly #elements: ElementList;
   readonly #lists: EndpointList[] = [];
-  #length = 0;
 
-  get length(): number {
-    return this.#length;
+  constructor(set: NftSet, family: NftFamily) {
+    this.#elements = new ElementList(set, family);
   }
 
   addElement(element: NftElement): void {
-    this.#elements.push(element);
-    this.#length++;
+    this.#elements.add(element);
   }
 
   addList(list: EndpointList): void {
     this.#lists.push(list);
-    this.#length += list.endpoints.length;
   }
 
-  *[Symbol.iterator](): Generator<NftElement> {
-    yield* this.#elements;
-    for (const list of this.#lists) yield* elementsOfList(list);
+  /** All of them. Once. */
+  take(): ElementList {
+    for (const list of this.#lists) {
+      for (const element of elementsOfList(list)) this.#elements.add(element);
+    }
+    return this.#elements;
   }
 }
 
 /** What shall be in each set, each element once; a set that is not named is empty. */
-export function wantedSets(desired: Desired): ReadonlyMap<SetName, NftElements> {
-  const collection = new Collection();
-  collection.add(contributionOfSettings(desired.context.settings));
-  const { contributions = contributionsOf(desired) } = desired;
-  for (const contribution of contributions.values()) collection.add(contribution);
+export function wantedSets({ context, groups }: Desired): ReadonlyMap<SetName, WantedSet> {
+  const { family, settings } = context;
+  const collection = new Collection(family);
+  collection.add(contributionOfSettings(settings));
+  for (const group of groups) {
+    for (const servicePort of group) {
+      collection.add(contributionOf(servicePort, settings.leftovers));
+    }
+  }
   return collection.sets;
 }
 
 class Collection {
   readonly sets = new Map<SetName, WantedSet>();
+  readonly #family: IpFamily;
   /** Keys of the shared sets' elements. */
   readonly #seen = new Map<SetName, Set<string>>();
+
+  constructor(family: IpFamily) {
+    this.#family = family;
+  }
 
   add({ elements, lists }: Contribution): void {
     for (const list of lists) this.#set(list.set).addList(list);
     for (const [set, own] of elements) {
-      const target = this.#set(set);
-      if (isShared(set)) this.#addShared(set, own);
-      else for (const element of own) target.addElement(element);
+      for (const element of own) {
+        if (!isShared(set) || this.#isFirst(set, element)) this.#set(set).addElement(element);
+      }
     }
   }
 
-  #addShared(set: SetName, elements: readonly NftElement[]): void {
-    let known = this.#seen.get(set);
-    if (!known) this.#seen.set(set, known = new Set());
-    for (const element of elements) {
-      const key = elementKey(element);
-      if (known.has(key)) continue;
-      known.add(key);
-      this.#set(set).addElement(element);
-    }
+  #isFirst(set: SetName, element: NftElement): boolean {
+    const seen = setOf(this.#seen, set);
+    const before = seen.size;
+    return seen.add(elementKey(element)).size > before;
   }
 
   #set(name: SetName): WantedSet {
     let set = this.sets.get(name);
-    if (!set) this.sets.set(name, set = new WantedSet());
+    if (!set) {
+      set = new WantedSet(definitionOf(name), tableOf(this.#family).family);
+      this.sets.set(name, set);
+    }
     return set;
   }
 }

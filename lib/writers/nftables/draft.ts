@@ -16,7 +16,7 @@ import { isSame } from "./places.ts";
 import { elementKey } from "../../kernel/nftables/element_identity.ts";
 import { keyText } from "../../kernel/nftables/text.ts";
 import { sameElement } from "./same_element.ts";
-import type { RetiredElement, TableLedger, TableView } from "./table_ledger.ts";
+import type { ElementComparison, RetiredElement, TableLedger, TableView } from "./table_ledger.ts";
 import { allowChain } from "./rules/firewall.ts";
 import { pickRules } from "./rules/picks.ts";
 import { type ChainWithRules } from "./rules/statements.ts";
@@ -120,9 +120,7 @@ export class Draft {
       const old = known.get(name);
       known.delete(name);
       if (old) this.#diffList(old, list, owner);
-      else if (!this.#options.view.isComplete(list)) {
-        this.#add(list.set, [...elementsOfList(list)], owner);
-      }
+      else this.#write(list.set, this.#options.view.compareList(list), owner);
     }
     for (const list of known.values()) {
       this.#remove(list.set, [...elementsOfList(list)], owner);
@@ -166,7 +164,10 @@ export class Draft {
   }
 
   #add(set: SetName, wanted: readonly NftElement[], owner: Owner): void {
-    const { missing, replaced } = this.#options.view.compare(set, wanted);
+    this.#write(set, this.#options.view.compare(set, wanted), owner);
+  }
+
+  #write(set: SetName, { missing, replaced }: ElementComparison, owner: Owner): void {
     this.#remove(set, replaced, owner);
     if (missing.length > 0) ownedOf(this.#added, set).push(missing, owner);
   }

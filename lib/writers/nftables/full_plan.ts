@@ -114,12 +114,11 @@ export class FullPlan {
   /** Endpoints stay in the places that they have in the kernel. */
   #after(servicePort: ServicePort): Contribution {
     const { leftovers } = this.#desired.context.settings;
-    const contribution = this.#desired.contributions?.get(servicePort.key) ??
-      contributionOf(servicePort, leftovers);
+    const contribution = contributionOf(servicePort, leftovers);
     const found = new Map<readonly Endpoint[], Places>();
     for (const list of contribution.lists) {
-      const places = found.has(list.endpoints) ? undefined : this.#index.placesOf(list);
-      if (places) found.set(list.endpoints, places);
+      const places = this.#index.placesOf(list);
+      if (places && !found.has(list.endpoints)) found.set(list.endpoints, places);
     }
     if (found.size === 0) return contribution;
     const { clusterEndpoints, localEndpoints } = servicePort;
@@ -129,11 +128,7 @@ export class FullPlan {
     });
     if (placed === servicePort) return contribution;
     this.placed.set(servicePort.key, placed);
-    const reordered = contributionOf(placed, leftovers);
-    for (const [i, list] of contribution.lists.entries()) {
-      this.#index.reorder(list, reordered.lists[i]);
-    }
-    return reordered;
+    return contributionOf(placed, leftovers);
   }
 
   /** Ranges overlap, so those of before have to go in the batch that brings the new ones. */

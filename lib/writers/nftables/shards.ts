@@ -60,6 +60,11 @@ export function isSetName(name: string): name is SetName {
   return staticName(name) !== undefined;
 }
 
+/** Whether a set of this name has the lists of frontends' endpoints. */
+export function isEndpointMap(name: SetName): boolean {
+  return Object.hasOwn(pickPrefixes, staticName(name) ?? name);
+}
+
 /** Sorts names from what is looked up last to what is looked up first. */
 export function inLookupOrder<Name extends SetName>(names: Iterable<Name>): Name[] {
   return [...names].sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1));

@@ -6,13 +6,14 @@ import { deepEqual } from "../../base/deep_equal.ts";
 import type { NftElement, NftRule } from "../../kernel/nftables/operations.ts";
 import { elementKey } from "../../kernel/nftables/element_identity.ts";
 import { listOf } from "../../base/list_of.ts";
-import type { ElementComparison, TableView } from "./table_ledger.ts";
+import { type ElementComparison, everythingOf, type TableView } from "./table_ledger.ts";
 import type { ChainWithRules } from "./rules/statements.ts";
-import { elementAt, type EndpointList } from "./contribution.ts";
-import { isSame, type Places } from "./places.ts";
+import type { EndpointList } from "./contribution.ts";
+import { ListIndex } from "./list_index.ts";
+import type { Places } from "./places.ts";
 import { sameElement } from "./same_element.ts";
 import type { SetName } from "./sets.ts";
-import { definitionOf, inLookupOrder } from "./shards.ts";
+import { definitionOf, inLookupOrder, isEndpointMap } from "./shards.ts";
 import { isSameKind, type TableContent } from "./table_reading.ts";
 
 /** Nothing is there. */
@@ -29,14 +30,13 @@ export const emptyTable: TableContent = {
 /** One set's difference, by key. */
 interface SetIndex {
   readonly missing: Set<string>;
-  /** The frontends of what is missing: of a large map most lists have everything, and are passed over. */
-  readonly lacking: Set<string>;
   readonly extra: Map<string, NftElement>;
 }
 
 export class TableIndex implements TableView {
   readonly #content: TableContent;
   readonly #sets = new Map<SetName, SetIndex>();
+  readonly #lists = new Map<SetName, ListIndex>();
   /** What interval sets hold too much, by what stands before the range. */
   readonly #disallowed = new Map<SetName, Map<string, NftElement[]>>();
   readonly #unknownChains: Set<string>;
@@ -46,12 +46,16 @@ export class TableIndex implements TableView {
     this.#content = content;
     this.#unknownChains = new Set(content.chains.keys());
     this.#unknownSets = new Set(content.sets.keys());
-    for (const [set, { extra, missing }] of content.differences) {
+    for (const [set, difference] of content.differences) {
+      if (isEndpointMap(set)) {
+        this.#lists.set(set, new ListIndex(difference));
+        continue;
+      }
+      const { extra, missing } = difference;
       const interval = definitionOf(set)?.interval ?? false;
       if (interval) this.#disallowed.set(set, byAddressAndPort(extra));
       this.#sets.set(set, {
         missing: new Set(missing.map(elementKey)),
-        lacking: new Set(missing.map(({ key }) => elementKey({ key: key.slice(0, -1) }))),
         extra: new Map(interval ? [] : extra.map((element) => [elementKey(element), element])),
       });
     }
@@ -70,42 +74,13 @@ export class TableIndex implements TableView {
     });
   }
 
-  isComplete(list: EndpointList): boolean {
-    return this.#sets.get(list.set)?.lacking.has(elementKey(list)) === false;
-  }
-
-  /** Another order is wanted of a list: what is in its wanted place is there in the way of another. */
-  reorder(list: EndpointList, wanted: EndpointList): void {
-    const index = this.#sets.get(list.set);
-    if (!index) return;
-    index.lacking.add(elementKey(list));
-    for (let place = 0; place < list.endpoints.length; place++) {
-      if (isSame(list.endpoints[place], wanted.endpoints[place])) continue;
-      const element = elementAt(list, place);
-      const key = elementKey(element);
-      if (index.missing.has(key)) continue;
-      index.missing.add(key);
-      index.extra.set(key, element);
-    }
-  }
-
-  /**
-   * Which endpoints the kernel has in the places of a list; undefined where that is nothing or what
-   * is wanted. One that is in its wanted place is not told of in another.
-   */
+  /** Which endpoints the kernel has in the places of a list as it shall be; undefined where it is that. */
   placesOf(list: EndpointList): Places | undefined {
-    const index = this.#sets.get(list.set);
-    if (!index || index.extra.size === 0 || this.isComplete(list)) return undefined;
-    const keys = list.endpoints.map((_, place) => elementKey(elementAt(list, place)));
-    if (!keys.some((key) => index.missing.has(key) && index.extra.has(key))) return undefined;
-    const settled = new Set(
-      list.endpoints.filter((_, place) => !index.missing.has(keys[place])).map(endpointName),
-    );
-    return list.endpoints.map((endpoint, place) => {
-      if (!index.missing.has(keys[place])) return endpoint;
-      const found = endpointIn(index.extra.get(keys[place]));
-      return found && settled.has(endpointName(found)) ? undefined : found;
-    });
+    return this.#lists.get(list.set)?.placesOf(list);
+  }
+
+  compareList(list: EndpointList): ElementComparison {
+    return this.#lists.get(list.set)?.compare(list) ?? everythingOf(list);
   }
 
   compare(set: SetName, wanted: readonly NftElement[]): ElementComparison {
@@ -156,7 +131,8 @@ export class TableIndex implements TableView {
 
   /** Sets that somebody wants and whose elements are known, from what is looked up last to what is looked up first. */
   wantedSets(): readonly SetName[] {
-    return inLookupOrder(this.#sets.keys().filter((set) => !this.#unknownSets.has(set)));
+    const known = [...this.#sets.keys(), ...this.#lists.keys()];
+    return inLookupOrder(known.filter((set) => !this.#unknownSets.has(set)));
   }
 
   /** Takes what is left in a set. */
@@ -165,14 +141,13 @@ export class TableIndex implements TableView {
     const ranges = [...this.#disallowed.get(set)?.values() ?? []].flat();
     this.#sets.get(set)?.extra.clear();
     this.#disallowed.delete(set);
-    return [...extra, ...ranges];
+    return [...extra, ...ranges, ...this.#lists.get(set)?.takeRemaining() ?? []];
   }
 
   /** The set will hold what is wanted, and nothing else. */
   settle(set: SetName): void {
     this.takeRemaining(set);
     this.#sets.get(set)?.missing.clear();
-    this.#sets.get(set)?.lacking.clear();
   }
 
   hasRules(chain: string): boolean {
@@ -188,16 +163,6 @@ export class TableIndex implements TableView {
   unknownSets(): readonly string[] {
     return [...this.#unknownSets].sort();
   }
-}
-
-function endpointIn(element: NftElement | undefined): Places[number] {
-  if (!element || !Array.isArray(element.value)) return undefined;
-  const [ip, port] = element.value;
-  return typeof ip === "string" && typeof port === "number" ? { ip, port } : undefined;
-}
-
-function endpointName({ ip, port }: NonNullable<Places[number]>): string {
-  return `${ip} ${port}`;
 }
 
 function byAddressAndPort(elements: readonly NftElement[]): Map<string, NftElement[]> {

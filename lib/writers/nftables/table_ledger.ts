@@ -10,17 +10,17 @@ import type { NftElement, NftRule } from "../../kernel/nftables/operations.ts";
 import { elementKey } from "../../kernel/nftables/element_identity.ts";
 import { type Batch, BatchBuilder, OwnedElements } from "./batch.ts";
 import { Census } from "./census.ts";
-import type { EndpointList } from "./contribution.ts";
+import { elementsOfList, type EndpointList } from "./contribution.ts";
 import type { GoneClients } from "./gone_clients.ts";
 import type { PickChain } from "./names.ts";
 import { isShared, type SetName } from "./sets.ts";
 
 /** What the table holds where no service port is known to have put it. */
 export interface TableView {
-  /** Whether all elements of the list are surely there. */
-  isComplete(list: EndpointList): boolean;
   /** Which of these elements are not there, and what is there under their keys; asked once for each. */
   compare(set: SetName, wanted: readonly NftElement[]): ElementComparison;
+  /** The same of all elements of a list. */
+  compareList(list: EndpointList): ElementComparison;
   chain(name: string, rules: readonly NftRule[]): "absent" | "differs" | "same";
   hasSet(name: string): boolean;
 }
@@ -29,6 +29,11 @@ export interface TableView {
 export interface ElementComparison {
   readonly missing: readonly NftElement[];
   readonly replaced: readonly NftElement[];
+}
+
+/** Of a list of which nothing is there. */
+export function everythingOf(list: EndpointList): ElementComparison {
+  return { missing: [...elementsOfList(list)], replaced: [] };
 }
 
 /** An element of a shared set that nobody needs. */
@@ -187,8 +192,8 @@ export class TableLedger implements TableView {
     for (const name of names) this.#retired.delete(name);
   }
 
-  isComplete(): boolean {
-    return false;
+  compareList(list: EndpointList): ElementComparison {
+    return everythingOf(list);
   }
 
   compare(_set: SetName, wanted: readonly NftElement[]): ElementComparison {

@@ -7,10 +7,11 @@ import { listOf } from "../../base/list_of.ts";
 import type {
   Nftables,
   NftElementDifference,
-  NftElements,
   NftListedRule,
 } from "../../kernel/nftables/nftables.ts";
+import type { ElementList } from "../../kernel/nftables/element_list.ts";
 import type { NftChain, NftSet, NftTable } from "../../kernel/nftables/operations.ts";
+import { WantedSet } from "./desired.ts";
 import type { SetName } from "./sets.ts";
 import { definitionOf, inLookupOrder, isSetName } from "./shards.ts";
 
@@ -43,17 +44,17 @@ const comparedAtOnce = 2;
 export async function readTable(
   nftables: Nftables,
   table: NftTable,
-  wanted: () => ReadonlyMap<SetName, NftElements>,
+  wanted: () => ReadonlyMap<SetName, WantedSet>,
 ): Promise<TableContent | undefined> {
   const structure = await readStructure(nftables, table);
   if (!structure) return undefined;
-  const sets = Promise.withResolvers<ReadonlyMap<SetName, NftElements>>();
+  const sets = Promise.withResolvers<ReadonlyMap<SetName, WantedSet>>();
   const names = comparableSets(structure).values();
   const differences = new Map<SetName, NftElementDifference>();
   // The first sets are read while it is found out what shall be in them.
   const lanes = Promise.all(Array.from({ length: comparedAtOnce }, async () => {
     for (const name of names) {
-      const desired = sets.promise.then((all) => all.get(name) ?? []);
+      const desired = sets.promise.then((all) => takeList(all, name, table));
       differences.set(name, await compareSet(nftables, table, { name, desired }));
     }
   }));
@@ -66,13 +67,21 @@ export async function readTable(
   return { ...structure, differences };
 }
 
+function takeList(
+  wanted: ReadonlyMap<SetName, WantedSet>,
+  name: SetName,
+  { family }: NftTable,
+): ElementList {
+  return (wanted.get(name) ?? new WantedSet(definitionOf(name), family)).take();
+}
+
 /** What distinguishes the elements of one of our sets from the wanted ones. */
 function compareSet(
   nftables: Nftables,
   table: NftTable,
   { desired, name }: {
     readonly name: SetName;
-    readonly desired: Promise<NftElements>;
+    readonly desired: Promise<ElementList>;
   },
 ): Promise<NftElementDifference> {
   return nftables.compareElements(table, definitionOf(name), desired);

@@ -24,7 +24,7 @@ import { Committer } from "./committer.ts";
 import { cutBatches } from "./cut_batch.ts";
 import { type Applied, changesOf, inTable, remember, servicesAfter } from "./applied.ts";
 import { Capacity, mostElements } from "./capacity.ts";
-import { contributionsOf, type Desired, groupServicePorts, wantedSets } from "./desired.ts";
+import { type Desired, groupServicePorts, wantedSets } from "./desired.ts";
 import { forgetClients } from "./gone_clients.ts";
 import { faultOf, withoutFaults } from "../../snapshot/faults.ts";
 import { LookBudget } from "./look_budget.ts";
@@ -39,7 +39,7 @@ import { takeOverClients } from "./former_clients.ts";
 import { definitionOf } from "./shards.ts";
 import { sliceChanges } from "./slices.ts";
 import { TableLook } from "./table_look.ts";
-import { readTable, type TableContent } from "./table_reading.ts";
+import { readTable } from "./table_reading.ts";
 import { deleteUnneeded, emptyChains, type Tidied } from "./tidying.ts";
 
 /** A sync that takes longer leaves the rest of its changes to the next one, so that others get their turn. */
@@ -251,13 +251,17 @@ export class NftablesWriter implements RuleWriter {
   ): Promise<FullPlan | undefined> {
     signal.throwIfAborted();
     const generation = await this.#committer.foreign.generation();
-    const { complete, content } = await this.#compare(desired);
+    const content = await readTable(
+      this.#nftables,
+      this.#table,
+      () => wantedSets(desired),
+    );
     if (content?.ownerPort !== undefined) throw ownedByOther(this.#table, content.ownerPort);
     this.#committer.foreign.agree(generation);
-    let plan = new FullPlan(complete, { content, retired });
+    let plan = new FullPlan(desired, { content, retired });
     let batches: Iterable<Batch> = plan.batches();
     if (plan.isImpossible) {
-      plan = new FullPlan(complete, { content: undefined, retired });
+      plan = new FullPlan(desired, { content: undefined, retired });
       batches = [mergeBatches([{ kind: "delete-table" }], plan.batches())];
     }
     const failed = await commitInOrder(cutBatches(batches, this.#committer.limit), {
@@ -278,18 +282,6 @@ export class NftablesWriter implements RuleWriter {
     const { batch, error } = failed;
     if (error instanceof NfTablesError && culprits.learn(batch, error.failures)) return undefined;
     throw error;
-  }
-
-  /** Reads the table, if there is one, and gives what had to be computed of the desired state for that. */
-  async #compare(
-    desired: Desired,
-  ): Promise<{ readonly complete: Desired; readonly content: TableContent | undefined }> {
-    let complete = desired;
-    const content = await readTable(this.#nftables, this.#table, () => {
-      complete = { ...desired, contributions: contributionsOf(desired) };
-      return wantedSets(complete);
-    });
-    return { complete, content };
   }
 
   /** Deletes what nobody needs since an earlier batch. */

@@ -1,4 +1,5 @@
 import { Errno } from "../../../lib/kernel/errno.ts";
+import { ElementList } from "../../../lib/kernel/nftables/element_list.ts";
 import assert from "node:assert/strict";
 import { inNetworkNamespace } from "../../../lib/kernel/netns.ts";
 import { isNotFound } from "../../../lib/kernel/nf_tables/errors.ts";
@@ -114,12 +115,18 @@ Deno.test("compareElements() whose desired elements never come fails, and the ne
   const never = Promise.reject(new Error("no list"));
   await assert.rejects(nftables.compareElements(table("ip"), set, never), /no list/);
   const missing = { name: "none", key: ["addr"] } as const;
-  await assert.rejects(nftables.compareElements(table("ip"), missing, []), isNotFound);
+  await assert.rejects(
+    nftables.compareElements(table("ip"), missing, new ElementList(missing, "ip")),
+    isNotFound,
+  );
   const element = { key: ["10.128.0.1"] };
-  assert.deepEqual(await nftables.compareElements(table("ip"), set, [element]), {
-    missing: [element],
-    extra: [],
-  });
+  assert.deepEqual(
+    await nftables.compareElements(table("ip"), set, ElementList.of(set, "ip", [element])),
+    {
+      missing: [element],
+      extra: [],
+    },
+  );
 });
 
 Deno.test("compareElements() names what is missing, what is too much and what has another value", async () => {
@@ -138,12 +145,15 @@ Deno.test("compareElements() names what is missing, what is too much and what ha
   ]);
   const desired = [...kernel.slice(1), element(6000, "10.128.0.1")];
   desired[10] = element(11, "10.128.0.2");
-  assert.deepEqual(await nftables.compareElements(table("ip"), set, desired), {
-    missing: [element(11, "10.128.0.2"), element(6000, "10.128.0.1")],
-    extra: (await nftables.listElements(table("ip"), set)).filter(({ key }) =>
-      key[1] === 0 || key[1] === 11
-    ),
-  });
+  assert.deepEqual(
+    await nftables.compareElements(table("ip"), set, ElementList.of(set, "ip", desired)),
+    {
+      missing: [element(11, "10.128.0.2"), element(6000, "10.128.0.1")],
+      extra: (await nftables.listElements(table("ip"), set)).filter(({ key }) =>
+        key[1] === 0 || key[1] === 11
+      ),
+    },
+  );
 });
 
 Deno.test("one question about each of many chains is answered in their order, also in a worker", async () => {
@@ -229,10 +239,13 @@ Deno.test("a batch of as many elements as the socket takes is one commit, and li
   await using byText = await NftNamespace.create();
   await byText.nft(["-f", "-"], nftText(table("ip"), operations));
   using fromText = byText.open();
-  assert.deepEqual(await fromText.compareElements(table("ip"), set, elements), {
-    missing: [],
-    extra: [],
-  });
+  assert.deepEqual(
+    await fromText.compareElements(table("ip"), set, ElementList.of(set, "ip", elements)),
+    {
+      missing: [],
+      extra: [],
+    },
+  );
 });
 
 /** Sockets of netfilter that programs opened in the namespace: those of the kernel have port 0. */

@@ -1,5 +1,6 @@
 /** What others do to our table by `nft`, as a listing shows it. */
 import assert from "node:assert/strict";
+import { ElementList } from "../../../lib/kernel/nftables/element_list.ts";
 import type { NftTable } from "../../../lib/kernel/nftables/operations.ts";
 import { NftNamespace } from "./namespace.ts";
 
@@ -40,7 +41,11 @@ Deno.test("a catch-all element is an element without a key", async () => {
   );
   const [ports] = (await nftables.listTable(table))?.sets ?? [];
   const wanted = { key: ["tcp", 80], value: { kind: "accept" } } as const;
-  const difference = await nftables.compareElements(table, ports, [wanted]);
+  const difference = await nftables.compareElements(
+    table,
+    ports,
+    ElementList.of(ports, table.family, [wanted]),
+  );
   const catchAll = { key: [], value: { kind: "drop" } };
   assert.deepEqual(difference, { missing: [], extra: [catchAll] });
   const elements = difference.extra;

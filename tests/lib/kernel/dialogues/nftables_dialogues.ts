@@ -1,5 +1,6 @@
 /** nf_tables: what it accepts and refuses, and whether its listing is understood. */
 import assert from "node:assert/strict";
+import { ElementList } from "../../../../lib/kernel/nftables/element_list.ts";
 import { openNftablesInThread } from "../../../../lib/kernel/nftables/netlink_nftables.ts";
 import { CommitSeries } from "../../../../lib/kernel/nf_tables/transport.ts";
 import type { NftElement, NftOperation } from "../../../../lib/kernel/nftables/operations.ts";
@@ -109,7 +110,11 @@ const others: readonly Dialogue[] = [
       ]);
       const desired = [...kernel.slice(1), endpoint(6000, "10.128.0.1")];
       desired[10] = endpoint(11, "10.128.0.2");
-      return await nftables.compareElements(ipv4, endpoints, desired);
+      return await nftables.compareElements(
+        ipv4,
+        endpoints,
+        ElementList.of(endpoints, "ip", desired),
+      );
     },
   },
   {
@@ -160,7 +165,11 @@ const others: readonly Dialogue[] = [
         counts: Object.fromEntries(listing.counts),
         rules: listing.rules.map(({ chain }) => chain),
         elements: await nftables.listElements(behaviourTable, ports),
-        difference: await nftables.compareElements(behaviourTable, ports, []),
+        difference: await nftables.compareElements(
+          behaviourTable,
+          ports,
+          new ElementList(ports, behaviourTable.family),
+        ),
       };
     },
   },

@@ -161,7 +161,7 @@ Deno.test("the worker reads a set at once, and answers when it knows what to com
   const [{ answer, transferred }] = all;
   assert.ok(answer.kind === "compared" && answer.id === 11);
   const { extra, missing } = answer.difference;
-  assert.deepEqual([[...missing], extra], [[1], listOf(1)]);
+  assert.deepEqual({ missing, extra }, { missing: listOf(3), extra: listOf(1) });
   assert.deepEqual(transferred, [extra.buffer, missing.buffer]);
 });
 

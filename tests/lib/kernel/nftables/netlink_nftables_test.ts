@@ -1,5 +1,6 @@
 /** What is asked of nf_tables and how often, with a transport that answers as a test wants it. */
 import assert from "node:assert/strict";
+import { ElementList } from "../../../../lib/kernel/nftables/element_list.ts";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
 import { readMessages } from "../../../../lib/kernel/netlink/messages.ts";
@@ -360,10 +361,13 @@ Deno.test("compareElements() of intervals compares what is listed", async () => 
   });
   const { nftables } = open({ query: () => [list] });
   const wanted: NftElement[] = [{ key: ["192.0.2.0/24"] }, { key: ["198.51.100.0/24"] }];
-  assert.deepEqual(await nftables.compareElements(table, ranges, wanted), {
-    missing: [wanted[1]],
-    extra: [{ key: ["10.0.0.0/8"] }],
-  });
+  assert.deepEqual(
+    await nftables.compareElements(table, ranges, ElementList.of(ranges, table.family, wanted)),
+    {
+      missing: [wanted[1]],
+      extra: [{ key: ["10.0.0.0/8"] }],
+    },
+  );
 });
 
 Deno.test("closing nftables closes its transport", () => {

@@ -1,5 +1,6 @@
 /** Whether the sample's table, read back, is recognised for what it is. */
 import assert from "node:assert/strict";
+import { ElementList } from "../../../../lib/kernel/nftables/element_list.ts";
 import type { Nftables, NftTableListing } from "../../../../lib/kernel/nftables/nftables.ts";
 import type { NftFamily } from "../../../../lib/kernel/nftables/operations.ts";
 import { ruleText } from "../../../../lib/kernel/nftables/text.ts";
@@ -47,7 +48,11 @@ export async function misjudgedObjects(source: Nftables, family: NftFamily): Pro
     const listed = await source.listElements(table(family), set);
     const texts = (all: readonly unknown[]) => all.map((each) => JSON.stringify(each)).sort();
     if (!same(texts(listed), texts(wanted))) misjudged.push(`elements of ${set.name}`);
-    const difference = await source.compareElements(table(family), set, wanted);
+    const difference = await source.compareElements(
+      table(family),
+      set,
+      ElementList.of(set, family, wanted),
+    );
     if (!same(difference, { missing: [], extra: [] })) misjudged.push(`comparing ${set.name}`);
   }
   return misjudged;
