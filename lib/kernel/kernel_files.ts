@@ -79,6 +79,15 @@ export class KernelFiles {
     return this.read(`${this.#netFolder}/${name}`, `net/${name}`);
   }
 
+  /** Its first bytes, which take no longer however long the file is; ASCII. Undefined when there is none. */
+  readNetHead(name: string, bytes = 256): string | undefined {
+    return this.#unlessMissing(`net/${name}`, () => {
+      using file = Deno.openSync(`${this.#root}${this.#netFolder}/${name}`);
+      const head = new Uint8Array(bytes);
+      return new TextDecoder().decode(head.subarray(0, file.readSync(head) ?? 0));
+    });
+  }
+
   #unlessMissing<T>(subject: string, read: () => T): T | undefined {
     try {
       return read();

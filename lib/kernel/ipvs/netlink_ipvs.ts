@@ -37,12 +37,14 @@ import { frontendText } from "./text.ts";
 import { Controller, genlHeader, IpvsCommand } from "./wire.ts";
 
 const MODULE = "ip_vs";
+/** As long as there are servers and destinations. */
+const TABLE = "ip_vs";
 const READ_OP = "list virtual servers";
 const COMMIT_OP = "change virtual servers";
 
 /** What it works with. */
 export interface NetlinkIpvsOptions {
-  readonly files: Pick<KernelFiles, "readNet">;
+  readonly files: Pick<KernelFiles, "readNet" | "readNetHead">;
   readonly commands: Commands;
 }
 
@@ -57,7 +59,7 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   version(): string | undefined {
-    return versionOfTable(this.#table() ?? "");
+    return versionOfTable(this.#files.readNetHead(TABLE) ?? "");
   }
 
   async load(): Promise<void> {
@@ -151,7 +153,7 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   #table(): string | undefined {
-    return this.#files.readNet("ip_vs");
+    return this.#files.readNet(TABLE);
   }
 
   #expectLoaded(what: string): void {

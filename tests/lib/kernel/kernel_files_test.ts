@@ -57,6 +57,14 @@ Deno.test("this machine's network is that of this thread", () => {
   assert.ok(files.readNet("dev")?.includes("lo:"));
 });
 
+Deno.test("the head of a long file is read alone", () =>
+  withRoot({ "/proc/1/net/ip_vs": "IP Virtual Server\n".repeat(10_000) }, (root) => {
+    const files = new KernelFiles(root);
+    assert.equal(files.readNetHead("ip_vs", 20), "IP Virtual Server\nIP");
+    assert.equal(files.readNetHead("ip_vs")?.length, 256);
+    assert.equal(files.readNetHead("ip_vs_conn"), undefined);
+  }));
+
 Deno.test("a file that is not there is undefined to read, and an error to write", () =>
   withRoot({ "/proc/sys/a": "1\n" }, (root) => {
     const files = new KernelFiles(root);

@@ -14,7 +14,7 @@ import type { Dialogue } from "./dialogue.ts";
 const files = new KernelFiles();
 const commands = new FakeCommands();
 const readNet = (name: string) => spokenFile(() => files.readNet(name));
-const ipvs = new NetlinkIpvs({ files: { readNet }, commands });
+const ipvs = new NetlinkIpvs({ files: { readNet, readNetHead: readNet }, commands });
 
 const dns = { ...web, protocol: "udp", port: 53 } as const;
 
@@ -29,11 +29,12 @@ async function readTorn(meanwhile: (text: string | undefined) => string | undefi
   let table: string | undefined;
   const torn = new NetlinkIpvs({
     files: {
-      // The first one asks whether IPVS is loaded, the second one is a half of the list; twice more it says
-      // the same, which is then believed. What is asked for by itself reads it as well.
+      // Whoever asks whether IPVS is loaded reads its head.
+      readNetHead: readNet,
+      // The first one is a half of the list; twice more it says the same, which is then believed.
       readNet: (name) => {
-        if (++reads === 2) table = meanwhile(readNet(name));
-        return reads >= 2 && reads <= 4 ? table : readNet(name);
+        if (++reads === 1) table = meanwhile(readNet(name));
+        return reads <= 3 ? table : readNet(name);
       },
     },
     commands,

@@ -6,7 +6,7 @@ import { NetlinkIpvs } from "../../../../lib/kernel/ipvs/netlink_ipvs.ts";
 import { replacingLibc } from "../../../fakes/recorded_kernel.ts";
 
 const FAMILY = 33;
-const hasNone = { readNet: () => undefined };
+const hasNone = { readNet: () => undefined, readNetHead: () => undefined };
 
 /** A kernel that knows the family as soon as `isKnown` says so, or refuses the question. */
 async function withKernel(
