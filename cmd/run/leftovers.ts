@@ -46,7 +46,10 @@ export interface LeftoverWatchOptions {
   /** By the name of the mode. */
   readonly modes: ReadonlyMap<string, () => Promise<ModeLeftovers>>;
   /** The mode that runs, whose own rules are none. */
-  readonly runtime: Pick<ModeRuntime, "owns" | "servesBeside" | "differsBeside">;
+  readonly runtime: Pick<
+    ModeRuntime,
+    "owns" | "outranks" | "servesBeside" | "differsBeside"
+  >;
   /** Its name. */
   readonly runningMode: string;
   readonly kernel: Kernel;
@@ -151,28 +154,28 @@ export class LeftoverWatch {
   }
 
   /**
-   * Once the rules of these families are in force: rules that packets would still meet before them are
+   * Once the rules of these families are in force: rules that packets would still meet beside them are
    * disabled, where their mode can do that. Nothing is removed.
    */
   async standAside(families: readonly IpFamily[], signal: AbortSignal): Promise<void> {
-    const { kernel, logger } = this.#options;
+    const { kernel, logger, runtime } = this.#options;
     for (const [mode, door] of this.#doors) {
-      if (this.#leftBy(mode).length === 0 || signal.aborted) continue;
+      const found = this.#leftBy(mode).filter((each) =>
+        families.includes(each.family) && !runtime.outranks?.(each)
+      );
+      if (found.length === 0 || signal.aborted) continue;
       try {
-        const asleep = await (await door).standAside?.(kernel, { families, signal }) ?? [];
-        if (asleep.length === 0) continue;
-        logger.info(
-          "Disabled the rules of another proxy mode (flags dormant), since packets met them first",
-          {
-            mode,
-            objects: asleep.join(", "),
-          },
-        );
+        const aside = await (await door).standAside?.(kernel, { found, signal }) ?? [];
+        if (aside.length === 0) continue;
+        logger.info("Disabled the rules of another proxy mode, since packets met them too", {
+          mode,
+          objects: aside.join(", "),
+        });
       } catch (error) {
         if (signal.aborted) return;
         logger.error(
-          "Cannot disable the rules of another proxy mode: packets meet them first, and may send " +
-            `connections to endpoints that are gone; kube-proxy cleanup --mode ${mode} removes them`,
+          "Cannot disable the rules of another proxy mode: packets meet them too, and may go to " +
+            `endpoints that are gone. To remove them: ${this.#remedy(found)}`,
           error,
         );
       }

@@ -112,9 +112,9 @@ export interface ModeLeftovers {
    */
   served?(kernel: Kernel, signal: AbortSignal): Promise<readonly ServedFrontend[]>;
   /**
-   * Has the rules of these families decide nothing from now on, without removing them, so that another
-   * mode's come first; absent where that is not possible or not needed. Established connections go on.
-   * Tells what it changed: nothing when repeated.
+   * Has these rules decide nothing from now on, without removing them, so that another mode's do; absent
+   * where that is not possible or not needed. Established connections go on. Tells what it changed, and how:
+   * nothing when repeated.
    */
   standAside?(kernel: Kernel, options: StandAsideOptions): Promise<readonly string[]>;
 }
@@ -144,9 +144,9 @@ export interface DrainProgress {
   readonly leftMs: number;
 }
 
-/** Whose rules serve from now on. */
+/** What another mode serves in the place of from now on. */
 export interface StandAsideOptions {
-  /** The families that another mode serves by now. */
-  readonly families: readonly IpFamily[];
+  /** What `find` told, of the families that are served by now. */
+  readonly found: readonly Leftover[];
   readonly signal: AbortSignal;
 }

@@ -199,8 +199,13 @@ export interface ModeRuntime {
   /** Whether what was found is what this mode programs, and so no leftover while it runs. */
   owns(found: Leftover): boolean;
   /**
-   * Whether its rules decide beside these, so that Services are served as they should be; beside everything
-   * where it is absent.
+   * Whether its rules decide although these do too, so that these need not stand aside; absent: none of them
+   * does.
+   */
+  outranks?(found: Leftover): boolean;
+  /**
+   * Whether Services are served as they should be beside these, which stand aside where they can; beside
+   * everything where it is absent.
    */
   servesBeside?(found: Leftover): boolean;
   /**

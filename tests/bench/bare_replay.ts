@@ -68,7 +68,12 @@ function writerOf(mode: RuleMode, transport: NfTransport): RuleWriter {
   return new IptablesWriter({
     family: "IPv4",
     xtables: new NftXtables(transport),
-    facts: { masqueradeBit: 14, localhostNodePorts: true, isLiberal: false },
+    facts: {
+      masqueradeBit: 14,
+      localhostNodePorts: true,
+      isLiberal: false,
+      hasIpvsLink: () => false,
+    },
     counters: new Counters(new FakeNfacct()),
   });
 }

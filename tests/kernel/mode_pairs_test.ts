@@ -42,17 +42,16 @@ const pairs: readonly TriedPair[] = [
   { old: userspace("legacy"), now: nftablesMode, most: 0, isLong: true },
   { old: us(nftablesMode), now: nft, most: 0 },
   { old: us(nftablesMode), now: legacy, most: 0, isLong: true },
-  // Frontends that are to drop or to leave alone are refused by ports that nobody listens on.
-  { old: userspace("nft"), now: nft, most: 7, isUnsafe: true },
-  { old: userspace("legacy"), now: legacy, most: 7, isUnsafe: true, isLong: true },
-  { old: userspace("nft"), now: legacy, most: 7, isUnsafe: true, isLong: true },
-  { old: userspace("legacy"), now: nft, most: 7, isUnsafe: true, isLong: true },
-  { old: us(nft), now: legacy, most: 24, isUnsafe: true, isLong: true },
-  { old: us(legacy), now: nft, most: 24, isUnsafe: true, isLong: true },
-  { old: upstream("nft"), now: legacy, most: 24, isUnsafe: true, isLong: true },
-  { old: upstream("legacy"), now: nft, most: 24, isUnsafe: true, isLong: true },
-  { old: us(nft), now: legacy, most: 160, isUnsafe: true, isNewFirst: true },
-  { old: us(legacy), now: nft, most: 160, isUnsafe: true, isNewFirst: true, isLong: true },
+  { old: userspace("nft"), now: nft, most: 0 },
+  { old: userspace("legacy"), now: legacy, most: 0, isLong: true },
+  { old: userspace("nft"), now: legacy, most: 0, isLong: true },
+  { old: userspace("legacy"), now: nft, most: 0, isLong: true },
+  { old: us(nft), now: legacy, most: 0, isLong: true },
+  { old: us(legacy), now: nft, most: 0, isLong: true },
+  { old: upstream("nft"), now: legacy, most: 0, isLong: true },
+  { old: upstream("legacy"), now: nft, most: 0, isLong: true },
+  { old: us(nft), now: legacy, most: 0, isNewFirst: true },
+  { old: us(legacy), now: nft, most: 0, isNewFirst: true, isLong: true },
 ];
 
 for (const pair of pairs.filter(({ isLong }) => isFull || !isLong)) {

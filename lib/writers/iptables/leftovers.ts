@@ -1,9 +1,12 @@
 /** What iptables mode may have left in either engine of iptables, and its removal. */
 import type { Kernel } from "../../kernel/kernel.ts";
+import type { XtPlace } from "../../kernel/xtables/rules.ts";
 import { type ChainSearch, confirmChains, findChains } from "../kube_chains/find_chains.ts";
-import { IpvsChain, NatChain, natTable, serviceChains } from "../kube_chains/names.ts";
-import { iptablesOwned, ipvsLinkSetting } from "../kube_chains/owned_chains.ts";
+import { hasIpvsLink } from "../kube_chains/ipvs_link.ts";
+import { FilterChain, IpvsChain, NatChain, natTable, serviceChains } from "../kube_chains/names.ts";
+import { iptablesOwned, isSharedChain } from "../kube_chains/owned_chains.ts";
 import { chainRemoval, type Place } from "../kube_chains/removal.ts";
+import { chainsAside } from "../kube_chains/stand_aside.ts";
 import type { Leftover, ModeLeftovers } from "../leftovers.ts";
 import { withCounters } from "./counter_removal.ts";
 import { served } from "./served.ts";
@@ -22,6 +25,8 @@ export const leftovers: ModeLeftovers = {
       isThere: hasIpvsMode,
     },
   })),
+  standAside: (kernel, options) =>
+    chainsAside(kernel, { ...options, deciding: (place) => decidingIn(kernel, place) }),
   served,
   settings: [{ setting: routeLocalnet, family: "IPv4", value: "1", usual: "0" }],
 };
@@ -36,8 +41,18 @@ function isOfServices(object: string): boolean {
   return object.split(" ").includes(NatChain.services);
 }
 
-function hasIpvsLink({ sysctl }: Kernel): boolean {
-  return sysctl.read(ipvsLinkSetting) !== undefined;
+/** Those that lead connections somewhere, or refuse them; all others are reached through these. */
+const deciding: readonly XtPlace[] = [
+  { table: "nat", chain: NatChain.services },
+  { table: "filter", chain: FilterChain.services },
+  { table: "filter", chain: FilterChain.externalServices },
+  { table: "filter", chain: FilterChain.proxyFirewall },
+];
+
+/** What ipvs mode has in the same place is its own, and written anew by it. */
+async function decidingIn(kernel: Kernel, place: Place): Promise<readonly XtPlace[]> {
+  const isShared = await hasIpvsMode(kernel, place);
+  return deciding.filter((each) => !isShared || !isSharedChain(each));
 }
 
 /** Whether ipvs mode serves by rules in this place: what was left in another one is not shared with it. */

@@ -4,6 +4,7 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import type { XtBackend } from "../../kernel/xtables/xtables.ts";
 import type { ModeRuntime, Pace } from "../writer.ts";
 import { type BackendChoice, BackendWatch, chooseBackend } from "../kube_chains/backend.ts";
+import { hasIpvsLink } from "../kube_chains/ipvs_link.ts";
 import type { IptablesSettings } from "./config.ts";
 import { Counters } from "./counters.ts";
 import { type IptablesMetrics, registerMetrics } from "./metrics.ts";
@@ -37,6 +38,13 @@ const paces: Readonly<Record<XtBackend, Pace>> = {
     maintainMs: 30_000,
   },
 };
+
+/** All of it decided by where a packet is routed to, or by IPVS, before a rule of this mode sees it. */
+const besideIpvs = [
+  "ports of Services' addresses that no Service has are refused by this node",
+  "what this node itself sends to a Service that would drop or not take it goes to the virtual server",
+  "cluster IPs without endpoints that this node has on another link as well do not reach its programs",
+];
 
 const liberal = "net/netfilter/nf_conntrack_tcp_be_liberal";
 
@@ -103,7 +111,7 @@ class IptablesRuntime implements ModeRuntime {
   renderText({ family, services, settings }: Parameters<ModeRuntime["renderText"]>[0]) {
     let endpoints = 0;
     for (const { endpointCount } of services.values()) endpoints += endpointCount;
-    const context = contextOf({ ...this.#settings, isLiberal: false }, {
+    const context = contextOf({ ...this.#settings, isLiberal: false, hasIpvsLink: () => false }, {
       family,
       settings,
       counters: { invalid: true, localhost: true },
@@ -120,12 +128,13 @@ class IptablesRuntime implements ModeRuntime {
     return mode === "iptables" && (this.#chosen === undefined || backend === this.#chosen);
   }
 
-  /**
-   * In either engine packets meet chains of the same priority, whose order is that of their making. The
-   * addresses of ipvs mode are this machine's, so that packets come in where this mode refuses nothing.
-   */
-  servesBeside({ backend, mode }: Parameters<ModeRuntime["owns"]>[0]): boolean {
-    return backend !== "nft" && backend !== "legacy" && mode !== "ipvs";
+  /** The addresses of ipvs mode are this machine's, and its virtual servers are asked before most rules. */
+  servesBeside({ mode }: Parameters<ModeRuntime["owns"]>[0]): boolean {
+    return mode !== "ipvs";
+  }
+
+  differsBeside({ mode }: Parameters<ModeRuntime["owns"]>[0]): readonly string[] {
+    return mode === "ipvs" ? besideIpvs : [];
   }
 
   async #backend(kernel: Kernel): Promise<BackendChoice> {
@@ -139,8 +148,12 @@ class IptablesRuntime implements ModeRuntime {
     return this.#counters ??= new Counters(kernel.nfacct);
   }
 
-  #facts({ sysctl }: Kernel): NodeFacts {
-    const value = sysctl.read(liberal);
-    return { ...this.#settings, isLiberal: value !== undefined && value !== "0" };
+  #facts(kernel: Kernel): NodeFacts {
+    const value = kernel.sysctl.read(liberal);
+    return {
+      ...this.#settings,
+      isLiberal: value !== undefined && value !== "0",
+      hasIpvsLink: () => hasIpvsLink(kernel),
+    };
   }
 }

@@ -1,4 +1,4 @@
-/** What the mode's settings, the node and the number of endpoints make of a family's rules. Pure. */
+/** What the mode's settings, the node and the number of endpoints make of a family's rules. */
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { FamilySettings } from "../../snapshot/snapshot.ts";
 import type { RuleContext } from "./rules/context.ts";
@@ -6,12 +6,14 @@ import type { RuleContext } from "./rules/context.ts";
 /** More endpoints than this, and their chains go without comments. */
 const largeClusterEndpoints = 1_000;
 
-/** What stays the same while the program runs. */
+/** What stays the same while the program runs, but for the link. */
 export interface NodeFacts {
   readonly masqueradeBit: number;
   readonly localhostNodePorts: boolean;
   /** conntrack takes packets out of their window for what they are, so that none is called invalid. */
   readonly isLiberal: boolean;
+  /** Whether the link of ipvs mode is there. Asked beside leftovers alone: it goes with them. */
+  hasIpvsLink(): boolean;
 }
 
 /** Whether comments are left out. */
@@ -39,5 +41,6 @@ export function contextOf(
     mark: (1 << facts.masqueradeBit) >>> 0,
     localhostNodePorts: servesLocalhost(facts, rest.family, rest.settings),
     dropsInvalid: !facts.isLiberal,
+    addressesAreHere: rest.settings.leftovers && facts.hasIpvsLink(),
   };
 }

@@ -6,6 +6,7 @@ import type { Kernel } from "../../kernel/kernel.ts";
 import type { XtRule } from "../../kernel/xtables/rules.ts";
 import type { XtBackend } from "../../kernel/xtables/xtables.ts";
 import { NatChain } from "../kube_chains/names.ts";
+import { standsAside } from "../kube_chains/stand_aside.ts";
 import type { ServedFrontend } from "../leftovers.ts";
 
 /** The chains that such a rule leads to are named as this begins. */
@@ -23,6 +24,7 @@ export async function served(
       if (!await hasTable(kernel, { backend, family })) continue;
       const reading = await (await kernel.xtables(backend)).read(family, ["nat"]);
       const rules = (await reading.rules("nat", [NatChain.services])).get(NatChain.services) ?? [];
+      if (standsAside(rules, family)) continue;
       found.push(...rules.flatMap(({ rule }) => (rule && frontendOf(rule)) ?? []));
     }
   }

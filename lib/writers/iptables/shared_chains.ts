@@ -6,11 +6,11 @@ import type { IpFamily } from "../../base/ip_family.ts";
 import type { XtRule, XtTable } from "../../kernel/xtables/rules.ts";
 import { ruleText } from "../../kernel/xtables/text.ts";
 import type { XtListedRule, XtRules } from "../../kernel/xtables/xtables.ts";
-import { NatChain } from "../kube_chains/names.ts";
+import { FilterChain, NatChain } from "../kube_chains/names.ts";
 import type { Jump } from "../kube_chains/rules.ts";
 import type { ChainPlace, OwnedRule } from "./draft.ts";
 import type { RuleContext } from "./rules/context.ts";
-import { jumps, nodePortDispatch } from "./rules/static_chains.ts";
+import { comingIn, jumps, nodePortDispatch } from "./rules/static_chains.ts";
 
 /** What makes the chain right. */
 export type SharedDifference =
@@ -39,7 +39,8 @@ export function placeOf(name: string): ChainPlace {
 
 /** The rules of a shared chain that stand behind those of all service ports. */
 export function lastRulesOf({ chain, table }: ChainPlace, context: RuleContext): readonly XtRule[] {
-  return table === "nat" && chain === NatChain.services ? nodePortDispatch(context) : [];
+  if (table === "nat" && chain === NatChain.services) return nodePortDispatch(context);
+  return table === "filter" && chain === FilterChain.externalServices ? comingIn(context) : [];
 }
 
 /** What makes a shared chain right. */

@@ -12,6 +12,7 @@ import {
 } from "../../kernel/xtables/rules.ts";
 import { ruleText } from "../../kernel/xtables/text.ts";
 import type { Xtables, XtListedRule } from "../../kernel/xtables/xtables.ts";
+import { isIptablesChain } from "../kube_chains/owned_chains.ts";
 import type { StaticChain } from "../kube_chains/rules.ts";
 import type { Claims } from "./claims.ts";
 import { jumps, outFilter, ownTables } from "./rules/chains.ts";
@@ -51,6 +52,12 @@ export class ChainKeeper {
       for (const name of names) held.set(nameOf(table, name), [...rules.get(name) ?? []]);
     }
     this.#held = held;
+  }
+
+  /** Whether the chain leads connections by another mode's rules, which has it in the same place. */
+  isAnothers({ chain, table }: StaticChain): boolean {
+    const held = this.#held.get(nameOf(table, chain)) ?? [];
+    return table === "nat" && held.some(({ jump }) => jump !== undefined && isIptablesChain(jump));
   }
 
   /** What makes the tables right; nothing where they are. */

@@ -95,11 +95,6 @@ class IpvsRuntime implements ModeRuntime {
     return mode === "ipvs";
   }
 
-  /** In either engine packets meet chains of the same priority, whose order is that of their making. */
-  servesBeside({ backend }: Leftover): boolean {
-    return backend !== "nft" && backend !== "legacy";
-  }
-
   get #writerSettings() {
     const { excludeCIDRs, masqueradeBit, scheduler } = this.#settings;
     return { excludeCIDRs, masqueradeBit, scheduler: scheduler || defaultScheduler };

@@ -217,30 +217,34 @@ export class IpvsWriter implements RuleWriter {
     const { kernel } = this.#options;
     const plan = planOf({ wanted, held, ...(touched && { touched }) });
     const hands = new Hands(kernel, { wanted, held, signal });
-    const writeRules = () => this.#writeRules({ held, wanted }, { hands, hasOutRules, signal });
+    const writeRules = (isLast: boolean) =>
+      this.#writeRules({ held, wanted }, { hands, hasOutRules, isLast, signal });
     this.#last = held;
     await hands.changeSets(plan.sets);
-    await writeRules();
+    await writeRules(false);
     await hands.changeServers(plan.servers);
     await hands.addAddresses(plan.addressesToAdd);
     await hands.removeAddresses(plan.addressesToRemove);
     await hands.changeServers(plan.serversToRemove);
     await this.#retire(plan, held, hands);
     await hands.changeSets(plan.membersToRemove);
-    await writeRules();
+    await writeRules(true);
     return hands;
   }
 
   async #writeRules(
     { held, wanted }: Pick<Applied, "wanted" | "held">,
-    { hands, hasOutRules, signal }: {
+    { hands, hasOutRules, isLast, signal }: {
       readonly hands: Hands;
       readonly hasOutRules: boolean;
+      readonly isLast: boolean;
       readonly signal: AbortSignal;
     },
   ): Promise<void> {
-    const chains = this.#skeleton(wanted, held);
+    const skeleton = this.#skeleton(wanted, held);
     for (let attempt = 1;; attempt++) {
+      // Until the addresses are there only the rules of iptables mode lead anywhere.
+      const chains = skeleton.filter((each) => isLast || !this.#chains.isAnothers(each));
       // Once they were read anew, all of them count.
       const isWhole = hasOutRules || attempt > 1;
       const changes = this.#chains.changes({
@@ -254,7 +258,7 @@ export class IpvsWriter implements RuleWriter {
         return;
       } catch (error) {
         if (attempt === attempts || !mayPass(error)) throw error;
-        await this.#chains.read(chains);
+        await this.#chains.read(skeleton);
       }
     }
   }

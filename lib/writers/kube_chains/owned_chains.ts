@@ -1,5 +1,6 @@
 /** What the modes have in the tables of iptables, in all versions of Kubernetes' proxy. */
 import type { XtOwned } from "../../kernel/xtables/remove.ts";
+import type { XtPlace } from "../../kernel/xtables/rules.ts";
 import { canaryChain, FilterChain, IpvsChain, NatChain, portalChains } from "./names.ts";
 
 /** Nothing is a Service's by its beginning alone: `KUBE-SVC-mine` is somebody else's. */
@@ -100,10 +101,12 @@ export const sharedChains: Readonly<Record<"nat" | "filter", readonly string[]>>
   filter: [FilterChain.forward, FilterChain.proxyFirewall],
 };
 
+/** Whether it is one of them. */
+export function isSharedChain({ chain, table }: XtPlace): boolean {
+  return (table === "nat" || table === "filter") && sharedChains[table].includes(chain);
+}
+
 /** Whether a chain of the table nat is iptables mode's and no other mode's. */
 export function isIptablesChain(name: string): boolean {
   return name === NatChain.nodePorts || name === canaryChain || hashedChain.test(name);
 }
-
-/** The link that ipvs mode has for as long as it serves, as its settings give it away. */
-export const ipvsLinkSetting = "net/ipv4/conf/kube-ipvs0/forwarding";

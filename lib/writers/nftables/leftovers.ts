@@ -101,18 +101,18 @@ async function removeTable(nftables: Nftables, family: IpFamily): Promise<void> 
  */
 async function standAside(
   kernel: Kernel,
-  { families, signal }: StandAsideOptions,
+  { found, signal }: StandAsideOptions,
 ): Promise<readonly string[]> {
   const nftables = await kernel.nftables();
   const asleep: string[] = [];
   for (const family of await familiesWithTable(kernel)) {
     signal.throwIfAborted();
-    if (!families.includes(family)) continue;
+    if (!found.some((each) => each.family === family)) continue;
     const table = tableOf(family);
     const listing = await nftables.listTable(table);
     if (!listing || listing.isDormant || listing.ownerPort !== undefined) continue;
     await nftables.commit(table, [{ kind: "add-table", dormant: true }], { signal });
-    asleep.push(describe(table));
+    asleep.push(`${describe(table)} (flags dormant)`);
   }
   return asleep;
 }

@@ -56,6 +56,8 @@ export function createRuntime({ masqueradeBit }: NftablesSettings): ModeRuntime 
       metrics = registerMetrics(registry);
     },
     owns: ({ mode }) => mode === "nftables",
+    // Its chains come before those of iptables, and what they decided stays.
+    outranks: () => true,
     // What the node itself sends to an address on the link of that mode is taken by its virtual server.
     servesBeside: ({ mode }) => mode !== "ipvs",
     differsBeside: ({ mode }) => mode === "ipvs" ? besideIpvs : [],

@@ -38,6 +38,7 @@ class Rig {
       modes: new Map(modes.map((mode) => [mode, () => Promise.resolve(this.#door(mode))])),
       runtime: {
         owns: ({ backend, mode }) => mode === "ours" && backend === "nft",
+        outranks: ({ backend }) => backend === "last",
         servesBeside: ({ backend }) => backend === "nft",
         differsBeside: ({ mode }) => mode === "odd" ? ["one thing differs", "and another"] : [],
       },
@@ -80,9 +81,9 @@ class Rig {
 
   #door(mode: string): ModeLeftovers {
     return {
-      standAside: (_kernel, { families }) => {
+      standAside: (_kernel, { found }) => {
         if (mode === "stubborn") return Promise.reject(new Error("no right"));
-        this.asleep.push([mode, ...families]);
+        this.asleep.push([mode, ...found.map(({ family }) => family)]);
         return Promise.resolve([`table of ${mode}`]);
       },
       ...(mode === "large" && {
@@ -314,11 +315,20 @@ Deno.test("standAside() puts those that are there to sleep, for the families tha
   assert.deepEqual(rig.asleep, [["old", "IPv4"]]);
   assert.deepEqual(rig.lines.slice(before).map((line) => line.split(":")[0]), [
     "error Cannot disable the rules of another proxy mode",
-    "info Disabled the rules of another proxy mode (flags dormant), since packets met them first mode=old objects=table of old",
+    "info Disabled the rules of another proxy mode, since packets met them too mode=old objects=table of old",
   ]);
-  assert.match(rig.lines[before], /kube-proxy cleanup --mode stubborn removes them/);
+  assert.match(rig.lines[before], /To remove them: kube-proxy cleanup --mode stubborn/);
   await rig.watch.standAside(["IPv4"], AbortSignal.abort());
   assert.equal(rig.asleep.length, 1);
+});
+
+Deno.test("standAside() leaves what the running mode's rules decide beside", async () => {
+  const rig = new Rig("old", "behind");
+  rig.leaveIn("last", "behind", "IPv4");
+  rig.leave("old", "IPv4");
+  await rig.watch.look(signal);
+  await rig.watch.standAside(["IPv4", "IPv6"], signal);
+  assert.deepEqual(rig.asleep, [["old", "IPv4"]]);
 });
 
 Deno.test("a proxy of iptables mode puts nftables mode's table to sleep once it is in sync, and nftables mode wakes it", async () => {

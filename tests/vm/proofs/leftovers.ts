@@ -53,15 +53,37 @@ const outOfIpvs = {
   differences: besideIpvs,
 } as const;
 
+/** Where a packet is routed to, and IPVS, decide before any rule that iptables mode may have. */
+const ipvsToIptables = {
+  by: "us",
+  old: left(ipvs),
+  most: 20,
+  isUnsafe: true,
+  isLong: true,
+  differences: [
+    {
+      fates: /^IPv. \S+ -> \S+ \S+-ip:(9999|81) /,
+      said: /ports of Services' addresses that no Service has are refused by this node/,
+    },
+    {
+      fates: /^IPv. node -> (internal-local-remote|empty|ranges) /,
+      said: /what this node itself sends to a Service that would drop or not take it/,
+    },
+    {
+      fates: /^IPv. \S+ -> gone cluster-ip:80 /,
+      said: /cluster IPs without endpoints that this node has on another link as well/,
+    },
+  ],
+} as const;
+
 const pairs: readonly TriedPair[] = [
   { ...outOfIpvs, by: "upstream" },
   { ...outOfIpvs, by: "us", isLong: true },
-  // A packet to an address on the link meets no rule of hook forward, where iptables mode refuses and drops.
-  { by: "us", old: left(ipvs), now: iptables, most: 24, isUnsafe: true, isLong: true },
-  { by: "us", old: left(ipvs), now: iptablesLegacy, most: 24, isUnsafe: true, isLong: true },
+  { ...ipvsToIptables, now: iptables },
+  { ...ipvsToIptables, now: iptablesLegacy },
   { by: "us", old: left(nftablesMode), now: ipvs, most: 0, isLong: true },
-  { by: "us", old: left(iptables), now: ipvs, most: 24, isUnsafe: true, isLong: true },
-  { by: "us", old: left(iptablesLegacy), now: ipvs, most: 160, isUnsafe: true, isLong: true },
+  { by: "us", old: left(iptables), now: ipvs, most: 0, isLong: true },
+  { by: "us", old: left(iptablesLegacy), now: ipvs, most: 0, isLong: true },
 ];
 
 for (const pair of pairs.filter(({ isLong }) => isFull || !isLong)) {

@@ -14,6 +14,8 @@ export interface RuleContext {
   readonly dropsInvalid: boolean;
   /** Which counters the kernel has for us. */
   readonly counters: { readonly invalid: boolean; readonly localhost: boolean };
+  /** Addresses of Services are this machine's, since ipvs mode left them on its link. */
+  readonly addressesAreHere: boolean;
   /** So many endpoints that comments in their chains are left out. */
   readonly isLarge: boolean;
 }

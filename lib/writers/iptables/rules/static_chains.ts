@@ -100,6 +100,18 @@ export function nodePortDispatch(context: RuleContext): readonly XtRule[] {
   }));
 }
 
+/**
+ * The last rule of filter KUBE-EXTERNAL-SERVICES: what is sent to a cluster IP that is on the link of ipvs mode
+ * comes in, where nothing else leads to the chain that refuses.
+ */
+export function comingIn({ addressesAreHere }: RuleContext): readonly XtRule[] {
+  if (!addressesAreHere) return [];
+  const about = comment(
+    "cluster IPs on kube-ipvs0; NOTE: this must be the last rule in this chain",
+  );
+  return [{ matches: [about], target: { kind: "jump", chain: FilterChain.services } }];
+}
+
 const isNew: XtMatch = { kind: "conntrack", states: ["NEW"] };
 
 /** Chains that lead to ours, in the order in which they are put on top of their chains. */

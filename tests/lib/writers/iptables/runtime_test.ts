@@ -7,6 +7,7 @@ import { Errno } from "../../../../lib/kernel/errno.ts";
 import { NetlinkError } from "../../../../lib/kernel/netlink/errors.ts";
 import { FakeSysctl } from "../../../../lib/kernel/fake_sysctl.ts";
 import type { NodePortAddresses } from "../../../../lib/snapshot/snapshot.ts";
+import type { Leftover } from "../../../../lib/writers/leftovers.ts";
 import { chooseBackend } from "../../../../lib/writers/kube_chains/backend.ts";
 import type { IptablesSettings } from "../../../../lib/writers/iptables/config.ts";
 import { createRuntime } from "../../../../lib/writers/iptables/mod.ts";
@@ -201,9 +202,39 @@ Deno.test("the metrics are upstream's, and show what was counted", async () => {
   assert.match(page, /iptables_total\{table="nat",ip_family="IPv4"\} [1-9]/);
 });
 
-Deno.test("its rules decide beside another mode's table, and not beside chains of iptables", () => {
+Deno.test("beside leftovers it looks for ipvs mode's link", async () => {
+  const sysctl = new FakeSysctl({ "net/ipv4/conf/kube-ipvs0/forwarding": "1" });
+  for (const kernel of [new FakeKernel({ sysctl }), new FakeKernel()]) {
+    const runtime = createRuntime({ ...plain, backend: "nft" });
+    await using writer = await runtime.createWriter({
+      family: "IPv4",
+      kernel,
+      logger: new FakeLogger(),
+    });
+    await writer.sync(snapshotOf("IPv4", [], { leftovers: true }), { kind: "all" }, signal);
+    const reading = await kernel.rules.nft.read("IPv4", ["filter"]);
+    const chain = "KUBE-EXTERNAL-SERVICES";
+    const rules = (await reading.rules("filter", [chain])).get(chain);
+    assert.equal(rules?.length, kernel.sysctl === sysctl ? 1 : 0);
+  }
+});
+
+Deno.test("what stands aside differs in nothing, and what differs beside ipvs mode is known", () => {
   const runtime = createRuntime({ ...plain, backend: "nft" });
-  const servesBeside = (backend: string) =>
-    runtime.servesBeside?.({ mode: "other", backend, family: "IPv4", objects: [] });
-  assert.deepEqual(["nft", "legacy", "nftables"].map(servesBeside), [false, false, true]);
+  const found = (mode: string): Leftover => ({
+    mode,
+    backend: "legacy",
+    family: "IPv4",
+    objects: [],
+  });
+  const modes = ["iptables", "userspace", "nftables", "ipvs"];
+  assert.deepEqual(
+    modes.map((mode) => runtime.servesBeside?.(found(mode))),
+    [true, true, true, false],
+  );
+  assert.deepEqual(
+    modes.map((mode) => runtime.differsBeside?.(found(mode)).length),
+    [0, 0, 0, 3],
+  );
+  assert.ok(modes.every((mode) => !runtime.outranks?.(found(mode))));
 });

@@ -12,6 +12,7 @@ export const plainFacts: NodeFacts = {
   masqueradeBit: 14,
   localhostNodePorts: false,
   isLiberal: false,
+  hasIpvsLink: () => false,
 };
 
 /** What the rules of a plain node depend on. */
@@ -23,6 +24,7 @@ export function contextOf(family: IpFamily, overrides: Partial<RuleContext> = {}
     localhostNodePorts: false,
     dropsInvalid: true,
     counters: { invalid: true, localhost: true },
+    addressesAreHere: false,
     isLarge: false,
     ...overrides,
   };

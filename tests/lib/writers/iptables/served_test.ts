@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { FakeKernel } from "../../../../lib/kernel/fake_kernel.ts";
 import type { XtMatch, XtRule, XtTarget } from "../../../../lib/kernel/xtables/rules.ts";
 import type { XtBackend } from "../../../../lib/kernel/xtables/xtables.ts";
+import { leftovers } from "../../../../lib/writers/iptables/leftovers.ts";
 import { served } from "../../../../lib/writers/iptables/served.ts";
 
 const { signal } = new AbortController();
@@ -71,5 +72,13 @@ Deno.test("served() asks no table that is not there", async () => {
   const kernel = new FakeKernel();
   kernel.rules.legacy.read = () => Promise.reject(new Error("asked"));
   kernel.rules.nft.read = () => Promise.reject(new Error("asked"));
+  assert.deepEqual(await served(kernel, signal), []);
+});
+
+Deno.test("served() tells nothing of rules that stand aside for another mode", async () => {
+  const kernel = await kernelWith("nft", [rule("172.30.0.1/32", tcp(443))]);
+  const found = [{ mode: "iptables", backend: "nft", family: "IPv4", objects: [] }] as const;
+  assert.equal((await served(kernel, signal)).length, 1);
+  assert.equal((await leftovers.standAside?.(kernel, { found, signal }))?.length, 1);
   assert.deepEqual(await served(kernel, signal), []);
 });

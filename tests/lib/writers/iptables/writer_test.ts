@@ -5,7 +5,15 @@ import { firstLoad } from "../../../../lib/writers/iptables/render.ts";
 import { groupsOf } from "../../../../lib/writers/iptables/full_plan.ts";
 import { chainsOf } from "../../../../lib/writers/iptables/names.ts";
 import { Harness } from "./harness.ts";
-import { contextOf, endpoints, everyShape, servicePort, settings, snapshotOf } from "./samples.ts";
+import {
+  contextOf,
+  endpoints,
+  everyShape,
+  plainFacts,
+  servicePort,
+  settings,
+  snapshotOf,
+} from "./samples.ts";
 
 const web = servicePort({
   name: "web",
@@ -108,8 +116,46 @@ Deno.test("chains of endpoints go without comments beyond a thousand endpoints",
   assert.match(await harness.dump(), /ns\/web:p80 -> /);
 });
 
+Deno.test("beside ipvs mode's link, what comes in meets refusals of cluster IPs too, until its leftovers are gone", async () => {
+  const dead = servicePort({ name: "dead", clusterIP: "172.30.0.12", internal: "reject" });
+  const jump =
+    /filter KUBE-EXTERNAL-SERVICES\n(?: .*\n)* {2}.*last rule in this chain" -j KUBE-SERVICES/;
+  let isThere = true;
+  const harness = new Harness({ facts: { ...plainFacts, hasIpvsLink: () => isThere } });
+  const beside = snapshotOf("IPv4", [dead], { leftovers: true });
+  await harness.full(beside);
+  assert.match(await harness.dump(), jump);
+  assert.equal((await harness.full(beside)).written, 0);
+  isThere = false;
+  await harness.full(beside);
+  assert.doesNotMatch(await harness.dump(), jump);
+  isThere = true;
+  await harness.full(snapshotOf("IPv4", [dead]));
+  assert.doesNotMatch(await harness.dump(), jump);
+});
+
+Deno.test("a chain that stood aside for another mode decides again", async () => {
+  const harness = new Harness();
+  const snapshot = snapshotOf("IPv4", everyShape("IPv4"));
+  await harness.full(snapshot);
+  const before = await harness.dump();
+  const giveBack = {
+    matches: [{ kind: "comment", text: "aside" }],
+    target: { kind: "return" },
+  } as const;
+  harness.xtables.edit(
+    "IPv4",
+    ["nat", "filter"].map((table) => (
+      { kind: "insert-rule", table, chain: "KUBE-SERVICES", rule: giveBack } as XtChange
+    )),
+  );
+  harness.restart();
+  assert.equal((await harness.full(snapshot)).written, 2);
+  assert.equal(await harness.dump(), before);
+});
+
 Deno.test("node ports answer on 127.0.0.1 in IPv4 alone, where the settings have it", async () => {
-  const facts = { masqueradeBit: 14, localhostNodePorts: true, isLiberal: true };
+  const facts = { ...plainFacts, localhostNodePorts: true, isLiberal: true };
   const cases = [
     ["IPv4", { kind: "all" }, true],
     ["IPv4", { kind: "listed", addresses: ["192.168.0.1"] }, false],

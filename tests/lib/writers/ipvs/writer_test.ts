@@ -77,6 +77,39 @@ Deno.test("a frontend comes up from the inside out and goes the other way round"
   ]);
 });
 
+Deno.test("rules of iptables mode lead connections until the addresses are there", async () => {
+  const harness = new Harness();
+  const { kernel } = harness;
+  const toService = { matches: [], target: { kind: "jump", chain: "KUBE-NODEPORTS" } } as const;
+  kernel.rules.nft.edit("IPv4", [
+    { kind: "add-table", table: "nat" },
+    { kind: "add-chain", table: "nat", chain: "KUBE-NODEPORTS" },
+    { kind: "add-chain", table: "nat", chain: "KUBE-SERVICES" },
+    { kind: "append-rule", table: "nat", chain: "KUBE-SERVICES", rule: toService },
+  ]);
+  const order: string[] = [];
+  kernel.links.refuse((change) => (order.push(`address ${change.kind}`), 0));
+  kernel.rules.nft.refuse((change) => {
+    const isOld = change.kind === "flush-chain" && change.chain === "KUBE-SERVICES";
+    if (isOld || (change.kind === "add-chain" && change.chain === "KUBE-POSTROUTING")) {
+      order.push(`${change.kind} ${change.chain}`);
+    }
+    return undefined;
+  });
+  await harness.full(snapshotOf("IPv4", [other]));
+  assert.deepEqual([...new Set(order)], [
+    "add-chain KUBE-POSTROUTING",
+    "address add",
+    "flush-chain KUBE-SERVICES",
+  ]);
+  assert.ok(!(await harness.rules("nat", "KUBE-SERVICES")).includes("-j KUBE-NODEPORTS"));
+  assert.equal((await harness.full(snapshotOf("IPv4", [other]))).written, 0);
+  order.length = 0;
+  const balanced = { ...other, loadBalancerVIPs: ["203.0.113.7"] };
+  await harness.full(snapshotOf("IPv4", [balanced]));
+  assert.deepEqual(order, ["flush-chain KUBE-SERVICES", "address add"], "its own rules come first");
+});
+
 Deno.test("a report counts what was sent to the kernel: sets, rules, servers, addresses", async () => {
   const harness = new Harness();
   await harness.full(snapshotOf("IPv4", []));

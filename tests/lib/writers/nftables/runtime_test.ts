@@ -58,6 +58,7 @@ Deno.test("its own table is no leftover, and of others ipvs mode alone decides b
   ]);
   const beside = ["iptables", "ipvs"].map((mode) => runtime.servesBeside?.(found(mode)));
   assert.deepEqual(beside, [true, false]);
+  assert.equal(runtime.outranks?.(found("iptables")), true);
   assert.deepEqual(runtime.differsBeside?.(found("iptables")), []);
   assert.equal(runtime.differsBeside?.(found("ipvs")).length, 2);
 });
