@@ -48,7 +48,9 @@ const [ours, theirs] = (["ours", "upstream"] as const).map((name) => {
 const lines:
   readonly (readonly [title: string, promise: string, read: (f: IpvsFigures) => number])[] = [
     ["start to the end of the first sync, ms", "≥ 20", (f) => f.firstSyncMs],
+    ["  the program alone (--version), ms", "", (f) => f.programMs],
     ["one change to its effect, ms (median)", "≥ 100", (f) => median(f.changeMs)],
+    ["  until the apiserver has it, ms (median)", "", (f) => median(f.requestMs)],
     ["restart to the end of the first sync, ms", "", (f) => f.restartMs],
   ];
 print(

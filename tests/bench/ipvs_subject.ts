@@ -11,10 +11,14 @@ const FIRST_ADDRESS = 256;
 /** One contender's. */
 export interface IpvsFigures {
   readonly name: "ours" | "upstream";
+  /** The program alone, which says its version. */
+  readonly programMs: number;
   /** From the start of the process to the end of the first sync of both families. */
   readonly firstSyncMs: number;
   /** From the request of each change to its effect. */
   readonly changeMs: readonly number[];
+  /** Of that, until the apiserver's answer is here: the same work for both. */
+  readonly requestMs: readonly number[];
   readonly restartMs: number;
   /** What a restart with nothing changed wrote, where the program tells. */
   readonly restartMessages?: number;

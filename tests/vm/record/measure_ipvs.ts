@@ -63,6 +63,9 @@ async function measure(
   await using files = await ProxyFiles.create(plane.access, { mode: mode.kind, verbosity: 2 });
   const namespace = cluster.namespace("node");
   const start = () => new ProxyProcess({ program, namespace, args: files.args("node") });
+  const alone = performance.now();
+  await cluster.run("node", [...program.argv, "--version"]);
+  const programMs = performance.now() - alone;
   const started = performance.now();
   const first = start();
   await untilSynced(cluster, first);
@@ -72,6 +75,7 @@ async function measure(
 
   using api = new ApiClient(plane.access);
   const changeMs: number[] = [];
+  const requestMs: number[] = [];
   for (let step = 0; step < CHANGES; step++) {
     // Whatever the change before left to do is done.
     await new Promise((resolve) => setTimeout(resolve, REST_MS));
@@ -84,6 +88,7 @@ async function measure(
     assert.ok(!isThere());
     const before = performance.now();
     await api.update(slice);
+    requestMs.push(performance.now() - before);
     await until(first, isThere);
     changeMs.push(performance.now() - before);
   }
@@ -97,8 +102,10 @@ async function measure(
   const isStillAlone = !hasHadChildren(second.pid);
   return {
     name: program.name,
+    programMs,
     firstSyncMs,
     changeMs,
+    requestMs,
     restartMs,
     restartMessages: program.name === "ours" ? messagesOf(second) : undefined,
     forkedNothing: isAlone && isStillAlone,
