@@ -1,4 +1,5 @@
 /** What ipvs mode may have left: servers, a link, sets, and chains in either engine of iptables. */
+import { systemClock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { ipFamilies, type IpFamily } from "../../base/ip_family.ts";
 import type { Protocol } from "../../base/protocol.ts";
@@ -177,20 +178,28 @@ async function removeServers(
   }
 }
 
+/** nf_tables lets go of the sets of a rule that was removed a moment after the commit. */
+const waitsForRulesMs = [10, 40, 150, 800];
+const stillUsed =
+  "a rule still uses it; remove that rule, or what kube-proxy cleanup left of it, and clean up again";
+
 /** What uses a set keeps it. */
 async function removeSets(
   { ipset }: Kernel,
   { families }: Remains,
   { reasons, signal }: Effort,
 ): Promise<void> {
-  const names = families.flatMap(({ sets }) => sets.map(({ name }) => name));
-  const changes = names.map((name): IpsetChange => ({ kind: "destroy", name }));
-  if (changes.length === 0) return;
-  for (const { change, message, refusal } of await ipset.commit(changes, { signal })) {
-    const reason = refusal === "busy"
-      ? "a rule still uses it; remove that rule, or what kube-proxy cleanup left of it, and clean up again"
-      : message;
-    reasons.set(names[change], reason);
+  let names = families.flatMap(({ sets }) => sets.map(({ name }) => name));
+  for (const waitMs of [0, ...waitsForRulesMs]) {
+    if (names.length === 0) return;
+    await systemClock.sleep(waitMs, signal);
+    const changes = names.map((name): IpsetChange => ({ kind: "destroy", name }));
+    const failures = await ipset.commit(changes, { signal });
+    for (const { change, message, refusal } of failures) {
+      reasons.set(names[change], refusal === "busy" ? stillUsed : message);
+    }
+    const busy = failures.filter(({ refusal }) => refusal === "busy");
+    names = busy.map(({ change }) => names[change]);
   }
 }
 

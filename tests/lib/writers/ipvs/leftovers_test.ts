@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { FakeSysctl } from "../../../../lib/kernel/fake_sysctl.ts";
+import { IpsetErrno } from "../../../../lib/kernel/ipset/errors.ts";
 import { FakeIpset } from "../../../../lib/kernel/ipset/fake_ipset.ts";
 import { FakeIpvs } from "../../../../lib/kernel/ipvs/fake_ipvs.ts";
 import type { IpvsServer } from "../../../../lib/kernel/ipvs/ipvs.ts";
@@ -251,6 +252,21 @@ Deno.test("what is refused is named with the reason, and the rest goes", async (
   assert.match(report.remaining[0].reason, /not permitted/i);
   assert.match(report.remaining[1].reason, /^a rule still uses it; /);
   assert.equal(report.removed.length, plan.steps.length - 2);
+});
+
+Deno.test("a set that the kernel lets go of a moment after its rules is removed then, and no other is tried again", async () => {
+  const { kernel } = await leftBehind();
+  let tries = 0;
+  kernel.ipset.refuse((change) => {
+    const isHeld = change.kind === "destroy" && change.name === "KUBE-CLUSTER-IP" && ++tries < 3;
+    return isHeld ? IpsetErrno.busy : 0;
+  });
+  const before = kernel.ipset.commits.length;
+  const plan = await leftovers.removal.plan(kernel, signal);
+  const report = await leftovers.removal.apply(kernel, plan, signal);
+  assert.deepEqual([report.remaining, report.removed.length], [[], plan.steps.length]);
+  const destroyed = kernel.ipset.commits.slice(before).map((changes) => changes.length);
+  assert.deepEqual(destroyed.slice(1), [1, 1]);
 });
 
 Deno.test("a set of our name and another type names no server as ours, and goes too", async () => {
