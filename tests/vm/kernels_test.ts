@@ -15,10 +15,7 @@ const everywhere: readonly string[] = [
   "tests/vm/room/ipvs.ts",
   "tests/vm/room/ipset.ts",
   "tests/vm/room/links.ts",
-  "tests/vm/fates/nftables.ts",
-  "tests/vm/fates/iptables_nft.ts",
-  "tests/vm/fates/iptables_legacy.ts",
-  "tests/vm/fates/ipvs.ts",
+  "tests/vm/fates/every_mode.ts",
 ];
 
 /** Two minutes of a guest. */
