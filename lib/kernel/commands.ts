@@ -9,8 +9,8 @@ export interface CommandResult {
 
 /** How a program is run. */
 export interface RunOptions {
-  /** What it reads from standard input; nothing when absent. */
-  readonly input?: string;
+  /** What it reads from standard input, whole or in pieces that are made while it reads; nothing when absent. */
+  readonly input?: string | Iterable<string>;
   /** Set beside what this process has in its own environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** Kills it, with the programs that it has started, when aborted. */
@@ -84,7 +84,10 @@ export class SystemCommands implements Commands {
     }
     const child = spawn(argv, program, options);
     using _killing = killWhenAborted(child, options.signal);
-    const [output] = await Promise.all([child.output(), feed(child, options.input)]);
+    const feeding = Promise.allSettled([feed(child, options.input)]);
+    const output = await child.output();
+    const [fed] = await feeding;
+    if (fed.status === "rejected") throw fed.reason;
     const stderr = new TextDecoder().decode(output.stderr);
     if (output.signal !== null) {
       throw new CommandError(argv, { reason: `killed by ${output.signal}`, stderr });
@@ -124,14 +127,18 @@ function killWhenAborted(child: Deno.ChildProcess, signal: AbortSignal | undefin
   return { [Symbol.dispose]: () => signal?.removeEventListener("abort", kill) };
 }
 
-async function feed(child: Deno.ChildProcess, input: string | undefined): Promise<void> {
+async function feed(child: Deno.ChildProcess, input: RunOptions["input"]): Promise<void> {
   if (input === undefined) return;
   const writer = child.stdin.getWriter();
+  const encoder = new TextEncoder();
+  // If it stopped reading: why, its exit code and its last words say.
+  const isRead = (writing: Promise<void>) => writing.then(() => true, () => false);
   try {
-    await writer.write(new TextEncoder().encode(input));
-    await writer.close();
-  } catch {
-    // It stopped reading: why, its exit code and its last words say.
+    for (const piece of typeof input === "string" ? [input] : input) {
+      if (!await isRead(writer.write(encoder.encode(piece)))) return;
+    }
+  } finally {
+    await isRead(writer.close());
   }
 }
 

@@ -29,7 +29,7 @@ export class FakeCommands implements Commands {
       return Promise.reject(new CommandError(argv, { reason: "killed by SIGKILL" }));
     }
     this.#ran.push(argv.join(" "));
-    const result = this.#programs[argv[0]](argv.slice(1), options.input ?? "");
+    const result = this.#programs[argv[0]](argv.slice(1), [...options.input ?? ""].join(""));
     return Promise.resolve({ exitCode: 0, stdout: "", stderr: "", ...result });
   }
 }

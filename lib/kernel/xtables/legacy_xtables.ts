@@ -11,7 +11,7 @@ import type { LegacyBlob } from "./legacy_blob.ts";
 import type { LegacyTables } from "./legacy_tables.ts";
 import { toolOf, type XtChange, type XtTable, xtTables } from "./rules.ts";
 import { noSets, rememberSets, type XtSets } from "./sets.ts";
-import { changesText } from "./text.ts";
+import { changesPieces } from "./text.ts";
 import { ToolWords } from "./tool_words.ts";
 import type { Xtables, XtCommitOptions, XtReading, XtReceipt, XtStamp } from "./xtables.ts";
 
@@ -76,7 +76,7 @@ export class LegacyXtables implements Xtables {
     const before = this.#stamp(family);
     const tool = `${toolOf(family)}-legacy-restore`;
     const argv = [tool, "-w", String(LOCK_SECONDS), "--noflush"];
-    const result = await this.#run(argv, { input: changesText(changes, family), signal });
+    const result = await this.#run(argv, { input: changesPieces(changes, family), signal });
     if (result.exitCode !== 0) throw refusedRestore(result, { changes, family });
     return { before, after: this.#stamp(family), isOwn: true };
   }
@@ -88,7 +88,10 @@ export class LegacyXtables implements Xtables {
 
   async #run(
     argv: readonly string[],
-    { input, signal }: { readonly input?: string; readonly signal?: AbortSignal | undefined },
+    { input, signal }: {
+      readonly input?: Iterable<string>;
+      readonly signal?: AbortSignal | undefined;
+    },
   ) {
     using limit = linkAbort(signal ?? new AbortController().signal, {
       afterMs: this.#longestRunMs,

@@ -19,6 +19,8 @@ import {
 
 /** iptables prints chances with so many digits. */
 const CHANCE_DIGITS = 11;
+/** As much as a pipe holds. */
+const PIECE_LENGTH = 65_536;
 
 /** The rule without its place: `-s 10.128.0.0/14 -m comment --comment "…" -j KUBE-MARK-MASQ`; equal for equal rules. */
 export function ruleText(rule: XtRule, family: IpFamily): string {
@@ -38,25 +40,41 @@ export function ruleText(rule: XtRule, family: IpFamily): string {
  * their order. A chain is declared to be made and to be flushed alike, but one that goes is flushed by name.
  */
 export function changesText(changes: readonly XtChange[], family: IpFamily): string {
-  return [...byTable(changes)]
-    .map(([table, indexes]) => {
-      let text = `*${table}\n`;
-      const going = new Set(
-        indexes.flatMap((index) => {
-          const change = changes[index];
-          return change.kind === "delete-chain" ? [change.chain] : [];
-        }),
-      );
-      for (const index of indexes) {
-        const change = changes[index];
-        // To declare each of 100,000 chains takes the tool ten times as long as to flush it.
-        const isFlushed = change.kind === "flush-chain" && going.has(change.chain);
-        const line = isFlushed ? `-F ${change.chain}` : changeText(change, family);
-        if (line !== undefined) text += `${line}\n`;
-      }
-      return `${text}COMMIT\n`;
-    })
-    .join("");
+  return [...changesPieces(changes, family)].join("");
+}
+
+/** The same, piece by piece: a tool reads the first ones while the others are made. */
+export function* changesPieces(
+  changes: readonly XtChange[],
+  family: IpFamily,
+): Generator<string> {
+  for (const [table, indexes] of byTable(changes)) {
+    let text = `*${table}\n`;
+    const going = goingChains(changes, indexes);
+    for (const index of indexes) {
+      const change = changes[index];
+      // To declare each of 100,000 chains takes the tool ten times as long as to flush it.
+      const isFlushed = change.kind === "flush-chain" && going.has(change.chain);
+      const line = isFlushed ? `-F ${change.chain}` : changeText(change, family);
+      if (line !== undefined) text += `${line}\n`;
+      if (text.length < PIECE_LENGTH) continue;
+      yield text;
+      text = "";
+    }
+    yield `${text}COMMIT\n`;
+  }
+}
+
+function goingChains(
+  changes: readonly XtChange[],
+  indexes: readonly number[],
+): ReadonlySet<string> {
+  return new Set(
+    indexes.flatMap((index) => {
+      const change = changes[index];
+      return change.kind === "delete-chain" ? [change.chain] : [];
+    }),
+  );
 }
 
 /** The change that a line of `changesText` makes, so that a tool's "line 7 failed" finds it; -1 for none. */

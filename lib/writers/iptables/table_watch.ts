@@ -30,7 +30,7 @@ type Prints = Map<string, XtChain["fingerprint"]>;
 export class TableWatch implements EditWatch {
   readonly #options: WatchOptions;
   readonly #turns: Turns;
-  readonly #leisureTurns: Turns;
+  #leisureTurns: Turns;
   /** The sizes that are explained: tables that had another one since are among `moved`. */
   #sizes: XtStamp | undefined;
   /** Others changed how much is in them. */
@@ -75,6 +75,8 @@ export class TableWatch implements EditWatch {
     this.#right = this.#agreed ?? this.#right;
     this.#agreed = undefined;
     this.#unchanged = new Set();
+    // Who changed what is ours may have gone on while it was put right.
+    if (this.#hasWritten) this.#leisureTurns = new Turns(this.#options.clock);
   }
 
   over(reading: XtReading, isSame: (chain: string) => boolean): XtReading {

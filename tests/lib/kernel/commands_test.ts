@@ -26,6 +26,17 @@ Deno.test("SystemCommands gives a program the environment it is told, beside its
   assert.equal(stdout, `me ${Deno.env.get("PATH")}\n`);
 });
 
+Deno.test("SystemCommands gives pieces while they are made, and ends the input where one cannot be", async () => {
+  function* pieces(isWhole: boolean) {
+    yield "one ";
+    if (!isWhole) throw new TypeError("no more");
+    yield "two";
+  }
+  const { stdout } = await system.run(["cat"], { input: pieces(true) });
+  assert.equal(stdout, "one two");
+  await assert.rejects(system.run(["cat"], { input: pieces(false) }), { message: "no more" });
+});
+
 Deno.test("SystemCommands survives a program that does not read its input", async () => {
   const { exitCode } = await system.run(["true"], { input: "x".repeat(1 << 20) });
   assert.equal(exitCode, 0);

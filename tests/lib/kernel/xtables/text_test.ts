@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import { parseRule } from "../../../../lib/kernel/xtables/parse.ts";
 import { chanceOf, type XtChange } from "../../../../lib/kernel/xtables/rules.ts";
-import { changeOfLine, changesText, ruleText } from "../../../../lib/kernel/xtables/text.ts";
+import {
+  changeOfLine,
+  changesPieces,
+  changesText,
+  ruleText,
+} from "../../../../lib/kernel/xtables/text.ts";
 import { sampleRules } from "./sample_rules.ts";
 
 for (const family of ipFamilies) {
@@ -167,4 +172,22 @@ Deno.test("changesText() flushes a chain that goes by name, and declares any oth
   );
   assert.equal(changeOfLine(2, { changes: going, family: "IPv4" }), 0);
   assert.equal(changeOfLine(4, { changes: going, family: "IPv4" }), 3);
+});
+
+Deno.test("changesPieces() gives pieces of a text that together are all of it", () => {
+  const many = Array.from({ length: 9_000 }, (_, i): XtChange => ({
+    kind: "add-chain",
+    table: i < 8_000 ? "nat" : "filter",
+    chain: `KUBE-SVC-${i}`,
+  }));
+  const pieces = [...changesPieces(many, "IPv4")];
+  assert.ok(pieces.length > 3 && pieces.every(({ length }) => length < 70_000));
+  const lines = pieces.join("").trimEnd().split("\n");
+  assert.deepEqual([lines.length, lines[0], lines[8_001], lines[8_002]], [
+    9_004,
+    "*nat",
+    "COMMIT",
+    "*filter",
+  ]);
+  assert.equal(pieces.join(""), changesText(many, "IPv4"));
 });

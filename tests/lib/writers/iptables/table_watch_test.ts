@@ -242,6 +242,26 @@ Deno.test("what a sync that did not come to its end left is compared by the next
   assert.equal(await harness.drifted(), false);
 });
 
+Deno.test("what others did while rules were put right is found at the next look", async () => {
+  const { edit, harness, look } = await watched(300);
+  await harness.some(snapshotOf("IPv4", [web]), api);
+  await harness.some(snapshot, api);
+  await look(0);
+  edit(flush);
+  await look(0, true);
+  const { commit } = harness.xtables;
+  harness.xtables.commit = async (family, changes, options) => {
+    const receipt = await commit.call(harness.xtables, family, changes, options);
+    harness.xtables.edit(family, [flush]);
+    harness.xtables.commit = commit;
+    return receipt && { ...receipt, after: await harness.xtables.stamp(family) };
+  };
+  await harness.full(snapshot);
+  await look(2_000, true);
+  await harness.full(snapshot);
+  assert.equal(await harness.drifted(), false);
+});
+
 Deno.test("what others did beside a commit of ours is found", async () => {
   const { harness, look } = await watched();
   const { commit } = harness.xtables;
