@@ -131,9 +131,8 @@ class EntryDigest {
 
   add(at: number, target: number, next: number): void {
     const { matches, target: offsets } = this.#layout;
-    // What the header asks, without marks of the kernel; then both sizes, and all behind the counters.
+    // What the header asks, without marks of the kernel, and all behind the counters.
     this.#mix(at, at + offsets - 4);
-    this.#mix(at + offsets, at + offsets + 4);
     this.#mix(at + matches, target);
     const isStandard = (this.#words[target >> 2] & 0xff0000) === 0;
     if (isStandard) this.#addVerdict(this.#words[(target + Part.data) >> 2] | 0, next);

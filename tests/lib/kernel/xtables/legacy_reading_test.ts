@@ -98,6 +98,11 @@ for (const family of ipFamilies) {
       entry.fill(0, interfaces, interfaces + 64);
       entry[flags + 1] = 2;
     }],
+    ["no interface at all", (entry) => {
+      entry.fill(0, interfaces, interfaces + 64);
+      entry[interfaces] = 0x2b;
+      entry[flags + 1] = 1;
+    }],
     ["another protocol", (entry) => entry[protocol] = 47],
     ["all protocols but one", (entry) => entry[flags + 1] |= 0x40],
     ["a flag", (entry) => entry[flags] |= family === "IPv4" ? 1 : 2],
@@ -170,4 +175,33 @@ Deno.test("what leads to a chain is known also where the rest is not", async () 
   const reading = await read(chains, "IPv4");
   const rules = (await reading.rules("nat", ["PREROUTING"])).get("PREROUTING");
   assert.deepEqual(rules, [{ key: "? rule 1", jump: "A" }]);
+});
+
+Deno.test("a place behind what looks like a chain's name is no chain", async () => {
+  const dnat = { kind: "dnat", address: "10.0.0.1", port: 80 } as const;
+  const rule: XtRule = { matches: [], target: dnat };
+  const looksLikeHead = (entry: Uint8Array) => {
+    entry.fill(0, entry.length - 32);
+    entry[entry.length - 32] = 0x41;
+  };
+  const blob = tableBytes([
+    {
+      ...prerouting,
+      rules: [rule, jumpTo("A")],
+      edit: (entry, i) => i === 0 && looksLikeHead(entry),
+    },
+    { name: "A", rules: [] },
+  ], "IPv4");
+  const read = async () => {
+    const blobs = new Map([["nat" as const, blob]]);
+    const options = { family: "IPv4", sets: sampleSets, words: silent.words } as const;
+    const reading = await LegacyReading.of(blobs, options);
+    return (await reading.rules("nat", ["PREROUTING"])).get("PREROUTING")?.[1].jump;
+  };
+  assert.equal(await read(), "A");
+  const view = new DataView(blob.entries.buffer);
+  const first = view.getUint16(entryOffsets.IPv4.sizes + 2, true);
+  const second = first + view.getUint16(first + entryOffsets.IPv4.sizes + 2, true);
+  view.setInt32(second - 8, first, true);
+  assert.equal(await read(), undefined);
 });
