@@ -20,6 +20,8 @@ export interface Probe {
   readonly port: number;
   /** Sent from this address; else the kernel chooses. */
   readonly source?: string;
+  /** From this port, of TCP and UDP; else the kernel chooses. */
+  readonly localPort?: number;
   /** No answer for so long is `dropped`. */
   readonly timeoutMs: number;
 }

@@ -23,6 +23,7 @@ export interface Target {
   readonly address: string;
   readonly port: number;
   readonly source?: string;
+  readonly localPort?: number;
   readonly timeoutMs: number;
 }
 
@@ -61,9 +62,7 @@ export function attempt(networks: Networks, target: Target, done: OutcomeHandler
   };
   const cancel = reactor.after(target.timeoutMs, () => finish({ kind: "dropped" }));
 
-  const bound = target.source === undefined
-    ? 0
-    : libc.bind(fd, { address: target.source, port: 0 });
+  const bound = bind(networks, fd, target);
   if (bound < 0) return finish(rejected(-bound, "bind"));
   const port = kind.type === SOCK_RAW ? 0 : target.port;
   const connected = libc.connect(fd, { address: target.address, port });
@@ -92,6 +91,18 @@ export function attempt(networks: Networks, target: Target, done: OutcomeHandler
     if (greeting !== undefined) finish(parseGreeting(greeting));
   };
   reactor.watch(fd, kind.type === SOCK_STREAM ? POLLIN | POLLOUT : POLLIN, onReady);
+}
+
+/** Where the kernel shall not choose. Raw packets have the ports of their own. */
+function bind(
+  { libc }: Networks,
+  fd: number,
+  { address, localPort = 0, protocol, source }: Target,
+): number {
+  const port = protocol === "SCTP" ? 0 : localPort;
+  if (source === undefined && port === 0) return 0;
+  const anyAddress = address.includes(":") ? "::" : "0.0.0.0";
+  return libc.bind(fd, { address: source ?? anyAddress, port });
 }
 
 /** What every echo server says: its name, the source address and port it saw. */

@@ -12,6 +12,17 @@ import { destinationOf } from "./destinations.ts";
 import { patience } from "./patience.ts";
 import { ownerOf } from "./servers.ts";
 
+/**
+ * IPVS knows an answer by endpoint and client alone, for minutes: where the kernel gave a client one port for two
+ * Services with the same endpoint, one of them got no answer. Above the ports of programs, below node ports.
+ */
+const localPorts = { first: 12_000, count: 18_000 };
+let probes = 0;
+
+function nextLocalPort(): number {
+  return localPorts.first + probes++ % localPorts.count;
+}
+
 export interface FateResult {
   readonly name: string;
   readonly right: boolean;
@@ -78,6 +89,7 @@ async function runFate(
       address,
       port,
       ...(row.sourceIsDestination ? { source: address } : {}),
+      ...(options.setup.mode.kind === "ipvs" ? { localPort: nextLocalPort() } : {}),
       timeoutMs: expected.kind === "dropped"
         ? SILENCE_MS
         : options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
