@@ -19,3 +19,40 @@ for (
     assert.equal(new TableIndex({ ...emptyTable, chains: known }).isLive, isLive);
   });
 }
+
+const ip = (address: string) => ({ key: [address] });
+
+Deno.test("of elements some of which are missing, those that are there are not written", () => {
+  const missing = [ip("172.30.0.2")];
+  const index = new TableIndex({
+    ...emptyTable,
+    differences: new Map([["cluster-ips", { missing, extra: [] }]]),
+  });
+  const wanted = [ip("172.30.0.1"), ip("172.30.0.2"), ip("172.30.0.3")];
+  assert.deepEqual(index.compare("cluster-ips", wanted), { missing, replaced: [] });
+});
+
+Deno.test("what nobody wants is taken once, of a map of endpoints too", () => {
+  const [cluster, endpoint] = [[ip("172.30.0.9")], [{ key: ["172.30.0.9", "tcp", 80, 0] }]];
+  const index = new TableIndex({
+    ...emptyTable,
+    differences: new Map([
+      ["cluster-ips", { missing: [], extra: cluster }],
+      ["endpoints", { missing: [], extra: endpoint }],
+    ]),
+  });
+  assert.deepEqual(index.takeRemaining("cluster-ips"), cluster);
+  assert.deepEqual(index.takeRemaining("endpoints"), endpoint);
+  assert.deepEqual(index.takeRemaining("cluster-ips"), []);
+  assert.deepEqual(index.takeRemaining("endpoints"), []);
+});
+
+Deno.test("an element that is there in another spelling is not written, and wanted", () => {
+  const element = ip("172.30.0.1");
+  const index = new TableIndex({
+    ...emptyTable,
+    differences: new Map([["cluster-ips", { missing: [element], extra: [element] }]]),
+  });
+  assert.deepEqual(index.compare("cluster-ips", [element]), { missing: [], replaced: [] });
+  assert.deepEqual(index.takeRemaining("cluster-ips"), []);
+});
