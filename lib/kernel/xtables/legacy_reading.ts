@@ -4,6 +4,7 @@
  * iptables' own tool says of its chain is asked then.
  */
 import { turnOfTheEventLoop } from "../../base/event_loop.ts";
+import { deepEqual } from "../../base/deep_equal.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { differing } from "./differing.ts";
 import type { LegacyBlob } from "./legacy_blob.ts";
@@ -95,12 +96,24 @@ export class LegacyReading implements XtReading {
     let seen = 0;
     for (const [chain, rules] of wanted) {
       if (++seen % CHAINS_PER_TURN === 0) await turnOfTheEventLoop();
-      // What is not as long need not be decoded.
+      // What is not as long need not be decoded, and what is the very same needs no words.
       const isAsLong = this.#chain(table, chain)?.rules.count === rules.length;
+      if (isAsLong && this.#isVery(table, chain, rules)) continue;
       const there = isAsLong ? await this.rules(table, [chain]) : new Map();
       found.push(...differing(new Map([[chain, rules]]), there, family));
     }
     return found;
+  }
+
+  /** Whether a chain that is there has these rules, as many as they are; it may have them in other words as well. */
+  #isVery(table: XtTable, chain: string, wanted: readonly XtRule[]): boolean {
+    const found = this.#tables.get(table);
+    let at = this.#chain(table, chain)?.rules.from ?? 0;
+    return wanted.every((each) => {
+      const there = found?.rules.at(at);
+      at = there?.next ?? at;
+      return deepEqual(there?.rule, each);
+    });
   }
 
   #chain(table: XtTable, chain: string): LegacyChain | undefined {

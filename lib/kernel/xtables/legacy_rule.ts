@@ -1,5 +1,5 @@
 /** A rule of the older engine's tables in our language. What our language cannot say gives no rule, only where it leads to. */
-import { cidrOf } from "../../base/ip.ts";
+import { cidrOf, formatIp } from "../../base/ip.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import {
   type EntryLayout,
@@ -114,10 +114,17 @@ export class LegacyRules {
 
   #address(at: number, { mask, not }: { mask: number; not: boolean }): Asked<XtAddress> {
     const { addressBytes } = this.#layout;
+    // Most rules ask for one address or none.
+    if (!not && this.#isZero(at, addressBytes) && this.#isZero(mask, addressBytes)) {
+      return undefined;
+    }
     const length = prefixLengthOf(this.#bytes.subarray(mask, mask + addressBytes));
     const address = this.#bytes.subarray(at, at + addressBytes);
     // With more bits than the mask a rule holds for no address, and all addresses cannot be turned round.
     if (length === undefined || (length === 0 && not)) return "unsaid";
+    if (length === addressBytes * 8) {
+      return { cidr: `${formatIp(address)}/${length}`, ...(not && { not }) };
+    }
     const { network, text } = cidrOf(address, length);
     if (network.some((byte, index) => byte !== address[index])) return "unsaid";
     return length === 0 ? undefined : { cidr: text, ...(not && { not }) };
@@ -125,14 +132,21 @@ export class LegacyRules {
 
   /** The `+` of `eth+` stands in the name and not in the mask. */
   #interface(at: number, { mask, not }: { mask: number; not: boolean }): Asked<XtInterface> {
+    if (!not && this.#isZero(mask, INTERFACE_BYTES)) return undefined;
     const asked = prefixLengthOf(this.#bytes.subarray(mask, mask + INTERFACE_BYTES));
-    if (asked === 0 && !not) return undefined;
     const field = this.#bytes.subarray(at, at + INTERFACE_BYTES);
     const name = decoder.decode(field.subarray(0, field.indexOf(0)));
     const isBeginning = name.endsWith("+");
     const length = isBeginning ? name.length - 1 : name.length + 1;
     if (asked === 0 || asked !== length * 8) return "unsaid";
     return { name, ...(not && { not }) };
+  }
+
+  #isZero(at: number, bytes: number): boolean {
+    for (let word = at; word < at + bytes; word += 4) {
+      if (this.#view.getUint32(word, true) !== 0) return false;
+    }
+    return true;
   }
 
   #protocol(at: number): Asked<XtProtocol> {
