@@ -1,4 +1,5 @@
 /** The cluster of the bench of ipvs mode, and what is measured on it. */
+import type { IpvsFrontend } from "../../lib/kernel/ipvs/ipvs.ts";
 import type { ManifestObject } from "../controlplane/rig/api.ts";
 import { endpointSliceObject, serviceObject } from "../controlplane/rig/objects.ts";
 
@@ -53,6 +54,11 @@ export const bulkCluster = {
   /** A Service's slice with the endpoints of a generation from 1 on; each step changes another Service. */
   changedSlice({ generation, step }: BulkChange): ManifestObject {
     return sliceOf(changedAt(step), generation);
+  },
+
+  /** Of the Service that a step changes. */
+  frontendAt(step: number): IpvsFrontend {
+    return { family: "IPv4", protocol: "tcp", address: clusterIPOf(changedAt(step)), port: 80 };
   },
 
   /** The endpoints that a change brings. */
