@@ -14,10 +14,10 @@ export async function syncOnce(proxy: Proxy): Promise<void> {
   await Promise.race([completeness.completed, untilAborted(signal)]);
   if (signal.aborted) return;
   await leftovers.look(signal);
-  const errors: unknown[] = [];
-  for (const sync of await familySyncs(proxy, { health: proxyHealth(proxy) })) {
-    await sync.sync(signal).catch((error) => errors.push(error));
-  }
-  if (errors.length > 0) throw errors[0];
+  const syncs = await familySyncs(proxy, { health: proxyHealth(proxy) });
+  // Together, as in a proxy that goes on: the kernel works for one while the other is put together.
+  const ended = await Promise.allSettled(syncs.map((sync) => sync.sync(signal)));
+  const failed = ended.find((each) => each.status === "rejected");
+  if (failed) throw failed.reason;
   await leftovers.standAside(proxy.families, signal);
 }

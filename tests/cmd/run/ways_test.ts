@@ -34,6 +34,24 @@ Deno.test("--once tells the first failure and ends with 1; the other family is p
   });
 });
 
+Deno.test("--once programs one family while the kernel is busy with the other one", () => {
+  const tables = new FakeNftables();
+  const commit = tables.commit.bind(tables);
+  const isOther = Promise.withResolvers<void>();
+  tables.commit = async (table, ...rest) => {
+    const isOfProxy = table.name === "kube-proxy";
+    if (isOfProxy && table.family === "ip") await isOther.promise;
+    const receipt = await commit(table, ...rest);
+    if (isOfProxy && table.family === "ip6") isOther.resolve();
+    return receipt;
+  };
+  return withApiserver(async ({ run: start }) => {
+    const run = start({ kernel: nodeKernel({ tables }), args: ["--once"] });
+    assert.equal(await run.ended(), 0);
+    assert.deepEqual(await run.clusterIPs(), ["172.30.0.10"]);
+  });
+});
+
 Deno.test("--once says what the trackers noticed", () =>
   withApiserver(async ({ apiserver, run: start }) => {
     apiserver.put(
