@@ -130,7 +130,7 @@ export function mergeBatches(first: readonly NftOperation[], batches: Iterable<B
   ));
   return batchOf(
     [...start, ...merged.flatMap(({ pieces }) => pieces)],
-    merged.flatMap(({ owners }) => owners),
+    [...new Set(merged.flatMap(({ owners }) => owners))],
   );
 }
 

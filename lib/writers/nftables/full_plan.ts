@@ -35,6 +35,11 @@ export interface FullPlanStart {
   readonly content: TableContent | undefined;
   /** Names that are known to be unneeded, and may stay for a while. */
   readonly retired: ReadonlySet<string>;
+  /**
+   * Each commit is long: as few as possible make a table that packets do not meet yet. A refusal of such a
+   * batch says less. False when absent.
+   */
+  readonly joins?: boolean;
 }
 
 export class FullPlan {
@@ -60,9 +65,11 @@ export class FullPlan {
     const wasLive = this.#index.isLive;
     const regular = regularChains(this.#desired.context);
     const structure = this.#structure(wasLive ? [...regular, ...baseChains()] : regular);
-    yield mergeBatches([], [structure, this.#settings()]);
-    yield* this.#services();
-    if (!wasLive) yield chainBatch(this.#index, baseChains());
+    const first = mergeBatches([], [structure, this.#settings()]);
+    if (wasLive) {
+      yield first;
+      yield* this.#services();
+    } else yield* this.#beforeAnyPacket(first);
     if (this.#start.content?.isDormant) yield this.#awakening();
     yield* this.#remains();
     this.#retireUnknown();
@@ -78,6 +85,22 @@ export class FullPlan {
   /** One of our sets exists as another kind: the table has to be made anew, in one batch. */
   get isImpossible(): boolean {
     return this.#index.isForeign;
+  }
+
+  /** Hooks begin a moment before the elements of their batch are there, so they come behind those of all Services. */
+  *#beforeAnyPacket(first: Batch): Generator<Batch> {
+    if (!this.#start.joins) {
+      yield first;
+      yield* this.#services();
+      yield chainBatch(this.#index, baseChains());
+      return;
+    }
+    let waiting = [first];
+    for (const group of this.#groups()) {
+      yield mergeBatches([], [...waiting, ...group]);
+      waiting = [];
+    }
+    yield mergeBatches([], [...waiting, chainBatch(this.#index, baseChains())]);
   }
 
   #structure(chains: readonly ChainWithRules[]): Batch {
@@ -98,6 +121,11 @@ export class FullPlan {
   }
 
   *#services(): Generator<Batch> {
+    for (const group of this.#groups()) yield* group;
+  }
+
+  /** Of each group of service ports the two batches of its draft. */
+  *#groups(): Generator<readonly Batch[]> {
     for (const group of this.#desired.groups) {
       const draft = this.#draft();
       for (const servicePort of group) {
@@ -106,8 +134,7 @@ export class FullPlan {
         this.ledger.census.replace(emptyContribution, after, servicePort.key);
       }
       const { main, prepare } = draft.finish();
-      yield prepare;
-      yield main;
+      yield [prepare, main];
     }
   }
 

@@ -223,9 +223,10 @@ export class NftablesWriter implements RuleWriter {
     const fitting = new Map([...sound].filter(([key]) => !beyond.has(key)));
     const culprits = new CulpritSearch(groupServicePorts(fitting, snapshot.settings));
     let plan: FullPlan | undefined;
-    while (!plan) {
+    // Others' chains make each commit long. What is refused is found by smaller ones.
+    for (let joins = context.settings.leftovers; !plan; joins = false) {
       const desired = { context, groups: culprits.groups };
-      plan = await this.#attempt(desired, { culprits, retired, signal });
+      plan = await this.#attempt(desired, { culprits, joins, retired, signal });
     }
     const { chainsToEmpty, ledger, placed } = plan;
     await this.#noted(emptyChains(chainsToEmpty, { committer: this.#committer, signal }));
@@ -243,8 +244,9 @@ export class NftablesWriter implements RuleWriter {
   /** One reading and what follows from it; undefined when the kernel refused something. */
   async #attempt(
     desired: Desired,
-    { culprits, retired, signal }: {
+    { culprits, joins, retired, signal }: {
       readonly culprits: CulpritSearch<ServicePort>;
+      readonly joins: boolean;
       readonly retired: ReadonlySet<string>;
       readonly signal: AbortSignal;
     },
@@ -258,7 +260,7 @@ export class NftablesWriter implements RuleWriter {
     );
     if (content?.ownerPort !== undefined) throw ownedByOther(this.#table, content.ownerPort);
     this.#committer.foreign.agree(generation);
-    let plan = new FullPlan(desired, { content, retired });
+    let plan = new FullPlan(desired, { content, retired, joins });
     let batches: Iterable<Batch> = plan.batches();
     if (plan.isImpossible) {
       plan = new FullPlan(desired, { content: undefined, retired });

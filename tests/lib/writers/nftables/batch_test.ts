@@ -60,9 +60,9 @@ Deno.test("mergeBatches() does all at once, and knows the owners still", () => {
     builder.add(operation(owner), owner);
     return builder.build([owner]);
   });
-  const { operations, owners, ownerOf } = mergeBatches([operation("first")], [one, two]);
+  const { operations, owners, ownerOf } = mergeBatches([operation("first")], [one, two, one]);
   assert.deepEqual(owners, ["test/one", "test/two"]);
-  assert.deepEqual(operations, ["first", "test/one", "test/two"].map(operation));
+  assert.deepEqual(operations, ["first", "test/one", "test/two", "test/one"].map(operation));
   assert.deepEqual([0, 1, 2].map((at) => ownerOf({ ...refused, operation: at })), [
     undefined,
     "test/one",

@@ -26,18 +26,22 @@ const skipped = (name: string, cause: string) => ({
     "changes and whenever the table is compared as a whole",
 });
 
-Deno.test("sync() finds the Service port whose elements the kernel refuses, and skips it", async () => {
-  const harness = new Harness();
-  const all = Array.from({ length: 300 }, (_, index) => web(index + 1));
-  harness.nftables.refuse((operation) =>
-    mentions(operation, clusterIP(137)) ? Errno.EINVAL : undefined
-  );
-  harness.arrange(all);
-  const { notices } = await harness.all();
-  assert.deepEqual(notices, [skipped("web137", "invalid argument (EINVAL)")]);
-  harness.arrange([], ["ns/web137:p80/TCP"]);
-  assert.equal(harness.table(), await harness.cleanStart());
-});
+for (const leftovers of [false, true]) {
+  const where = leftovers ? "beside leftovers" : "alone";
+
+  Deno.test(`sync() finds the Service port whose elements the kernel refuses, and skips it, ${where}`, async () => {
+    const harness = new Harness({ settings: { leftovers } });
+    const all = Array.from({ length: 300 }, (_, index) => web(index + 1));
+    harness.nftables.refuse((operation) =>
+      mentions(operation, clusterIP(137)) ? Errno.EINVAL : undefined
+    );
+    harness.arrange(all);
+    const { notices } = await harness.all();
+    assert.deepEqual(notices, [skipped("web137", "invalid argument (EINVAL)")]);
+    harness.arrange([], ["ns/web137:p80/TCP"]);
+    assert.equal(harness.table(), await harness.cleanStart());
+  });
+}
 
 Deno.test("sync() skips several Service ports and keeps the rest going", async () => {
   const harness = new Harness();
@@ -129,19 +133,26 @@ Deno.test("sync() tries a skipped Service port again when it changes, and on a f
   assert.equal(harness.table(), await harness.cleanStart());
 });
 
-Deno.test("sync() gives up, and says why, when a chain that is always there is refused", async () => {
-  const harness = new Harness();
-  harness.nftables.refuse((operation) =>
-    operation.kind === "add-chain" && operation.chain.name === "masquerading"
-      ? Errno.EOPNOTSUPP
-      : undefined
-  );
-  harness.arrange([web(1)]);
-  await assert.rejects(harness.all(), /Cannot add chain "masquerading".*operation not supported/);
-  harness.nftables.refuse(() => undefined);
-  await harness.all();
-  assert.equal(harness.table(), await harness.cleanStart());
-});
+for (const leftovers of [false, true]) {
+  const where = leftovers ? "beside leftovers" : "alone";
+
+  Deno.test(`sync() gives up, and says why, when a chain that is always there is refused, ${where}`, async () => {
+    const harness = new Harness({ settings: { leftovers } });
+    let attempts = 0;
+    harness.nftables.refuse((operation) => {
+      if (operation.kind !== "add-chain" || operation.chain.name !== "masquerading") return;
+      attempts++;
+      return Errno.EOPNOTSUPP;
+    });
+    harness.arrange([web(1), web(2), web(3)]);
+    const cause = /Cannot add chain "masquerading".*operation not supported/;
+    await assert.rejects(harness.all(), cause);
+    assert.ok(attempts <= 4, `${attempts} attempts`);
+    harness.nftables.refuse(() => undefined);
+    await harness.all();
+    assert.equal(harness.table(), await harness.cleanStart());
+  });
+}
 
 Deno.test("sync() halves what is too much for a socket", async () => {
   const harness = new Harness();

@@ -44,6 +44,24 @@ Deno.test("sync() hooks a new table into the kernel last of all", async () => {
   assert.deepEqual(hooked, [...batches.slice(1).map(() => false), true]);
 });
 
+Deno.test("sync() makes a new table beside leftovers in few commits, the hooks last of all", async () => {
+  for (const [count, expected] of [[0, 1], [1, 2], [3100, 3]]) {
+    const harness = new Harness({ settings: { leftovers: true } });
+    harness.arrange(range(count).map((number) => plain(`s${number}`, number + 1, 2)));
+    await harness.all();
+    const batches = harness.batchesSince(0);
+    assert.equal(batches.length, expected);
+    const hooks = batches.findIndex((batch) =>
+      batch.some((operation) =>
+        operation.kind === "add-chain" && operation.chain.base !== undefined
+      )
+    );
+    assert.equal(hooks, expected - 1);
+    const last = count > 0 ? batches[hooks] : [];
+    assert.deepEqual(last.filter(({ kind }) => kind === "add-elements"), []);
+  }
+});
+
 Deno.test("sync() loads many Services in batches of a thousand", async () => {
   const harness = new Harness();
   harness.arrange(range(2500).map((number) => plain(`s${number}`, number + 1, 2)));
