@@ -1,7 +1,7 @@
 /**
  * Finds edits of others where only whole tables can be read. The kernel tells the sizes of tables alone, so those
- * whose size moved are read, and all of them now and then, since a rule in the place of another changes no
- * size. A reading has a fingerprint of all that each chain says: rules are compared of those chains alone whose
+ * of a size that was never found right are read, and all of them now and then, since a rule in the place of
+ * another changes no size. A reading has a fingerprint of all that each chain says: rules are compared of those chains alone whose
  * fingerprint is not the one of when they were right.
  */
 import type { XtChange, XtTable } from "../../kernel/xtables/rules.ts";
@@ -11,11 +11,15 @@ import { type EditWatch, readingOver, type WatchOptions } from "./edit_watch.ts"
 import { groupsOf } from "./full_plan.ts";
 import { areRulesDifferentIn, type Compared, hasOurChains } from "./look.ts";
 import { ownTables } from "./rules/static_chains.ts";
+import { RightSizes } from "./right_sizes.ts";
 import { nameOf } from "./shared_chains.ts";
 import { type Pace, Turns } from "./turns.ts";
 
-/** Tables whose size moved. To read a large one takes the kernel a quarter of a second: that takes what it takes. */
-const soon: Pace = { share: 1 / 30 };
+/**
+ * Tables of another size. To read a large one takes the kernel a quarter of a second: after a rest that happens
+ * some times in a row, so that a neighbour's edit puts off none of what is ours.
+ */
+const soon: Pace = { share: 1 / 30, savedMs: 1_000 };
 /** So often all tables are read unasked: what is found then is put right within a minute after it was done. */
 const unaskedMs = 45_000;
 /** All tables, as nobody is known to have changed them; what somebody is known to have changed does not wait for it. */
@@ -31,12 +35,14 @@ export class TableWatch implements EditWatch {
   readonly #options: WatchOptions;
   readonly #turns: Turns;
   #leisureTurns: Turns;
-  /** The sizes that are explained: tables that had another one since are among `moved`. */
+  /** The latest that is known. */
   #sizes: XtStamp | undefined;
-  /** Others changed how much is in them. */
-  readonly #moved = new Set<XtTable>();
-  /** We wrote: whoever wrote at the same moment is not told apart by the sizes that tables have now. */
-  #hasWritten = false;
+  readonly #rightSizes: RightSizes;
+  /**
+   * We wrote: whoever wrote at the same moment is not told apart by the sizes that tables have now. Nor is
+   * who moved one to a size at which it was right.
+   */
+  #isUnsure = false;
   #readAllAt = -Infinity;
   #right: Prints = new Map();
   /** Those of a reading all of which is about to be made right; undefined: of none. */
@@ -46,6 +52,7 @@ export class TableWatch implements EditWatch {
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.#rightSizes = new RightSizes((before, after) => this.#moved(before, after));
     this.#turns = new Turns(options.clock);
     this.#leisureTurns = new Turns(options.clock);
   }
@@ -64,8 +71,9 @@ export class TableWatch implements EditWatch {
 
   agree(stamp: XtStamp, chains: readonly XtChain[]): void {
     this.#sizes = stamp;
-    this.#moved.clear();
-    this.#hasWritten = false;
+    this.#rightSizes.clear();
+    this.#rightSizes.add(ownTables, stamp);
+    this.#isUnsure = false;
     this.#readAllAt = this.#options.clock.monotonic();
     this.#agreed = new Map();
     take(chains, this.#agreed);
@@ -76,7 +84,7 @@ export class TableWatch implements EditWatch {
     this.#agreed = undefined;
     this.#unchanged = new Set();
     // Who changed what is ours may have gone on while it was put right.
-    if (this.#hasWritten) this.#leisureTurns = new Turns(this.#options.clock);
+    if (this.#isUnsure) this.#leisureTurns = new Turns(this.#options.clock);
   }
 
   over(reading: XtReading, isSame: (chain: string) => boolean): XtReading {
@@ -84,15 +92,15 @@ export class TableWatch implements EditWatch {
     return readingOver(reading, (chain) => unchanged.has(chain) && isSame(chain));
   }
 
-  committed({ after, before }: XtReceipt): void {
-    this.#notice(before);
-    this.#sizes = after;
+  committed(receipt: XtReceipt): void {
+    this.#rightSizes.committed(receipt);
+    this.#sizes = receipt.after;
   }
 
   changing(changes: readonly XtChange[]): void {
     for (const change of changes) {
       if (change.kind === "add-table") continue;
-      this.#hasWritten = true;
+      this.#isUnsure = true;
       const name = nameOf(change.table, change.chain);
       this.#right.delete(name);
       this.#agreed?.delete(name);
@@ -101,36 +109,49 @@ export class TableWatch implements EditWatch {
 
   forget(): void {
     this.#sizes = undefined;
+    this.#rightSizes.clear();
     this.#right = new Map();
     this.#agreed = undefined;
   }
 
   async drifted(applied: Applied, signal: AbortSignal): Promise<boolean> {
     const { clock, family, xtables } = this.#options;
-    this.#notice(await xtables.stamp(family));
-    const look = (tables: readonly XtTable[]) => this.#look(tables, { applied, signal });
-    const moved = ownTables.filter((table) => this.#moved.has(table));
-    if (moved.length > 0 && await this.#turns.take(soon, () => look(moved))) return true;
-    const isDue = this.#hasWritten || clock.monotonic() >= this.#readAllAt + unaskedMs;
+    const stamp = await xtables.stamp(family);
+    this.#notice(stamp);
+    const look = (tables: readonly XtTable[]) => this.#look(tables, { applied, signal, stamp });
+    const suspects = ownTables.filter((table) => !this.#rightSizes.has(table, stamp));
+    if (suspects.length > 0 && await this.#turns.take(soon, () => look(suspects))) return true;
+    const isDue = this.#isUnsure || clock.monotonic() >= this.#readAllAt + unaskedMs;
     return isDue && await this.#leisureTurns.take(atLeisure, () => look(ownTables));
   }
 
-  /** Tables that others changed the sizes of are to be read. */
+  /** What others moved to a size that is right is right, unless they changed what is ours by as much. */
   #notice(stamp: XtStamp): void {
-    const { xtables } = this.#options;
-    const moved = this.#sizes === undefined ? ownTables : xtables.moved?.(this.#sizes, stamp);
-    for (const table of moved ?? ownTables) this.#moved.add(table);
+    const moved = this.#sizes === undefined ? ownTables : this.#moved(this.#sizes, stamp);
+    this.#isUnsure ||= moved.some((table) => this.#rightSizes.has(table, stamp));
     this.#sizes = stamp;
+  }
+
+  /** Those of our tables that do not have the same size in both states. */
+  #moved(before: XtStamp, after: XtStamp): readonly XtTable[] {
+    const moved = this.#options.xtables.moved?.(before, after) ?? ownTables;
+    return ownTables.filter((table) => moved.includes(table));
   }
 
   /** Whether others changed what is ours in these tables. */
   async #look(
     tables: readonly XtTable[],
-    { applied, signal }: { readonly applied: Applied; readonly signal: AbortSignal },
+    { applied, signal, stamp }: {
+      readonly applied: Applied;
+      readonly signal: AbortSignal;
+      /** Of before the look. */
+      readonly stamp: XtStamp;
+    },
   ): Promise<boolean> {
     const { clock, family, xtables } = this.#options;
     const started = clock.monotonic();
     const reading = await xtables.read(family, tables);
+    const movedMeanwhile = this.#moved(stamp, await xtables.stamp(family));
     const compared = { applied, reading };
     if (!hasOurChains(compared, tables)) return true;
     for (const group of groupsOf(this.#suspects(compared), chainsPerQuestion)) {
@@ -140,10 +161,10 @@ export class TableWatch implements EditWatch {
       if (await areRulesDifferentIn(names, compared)) return true;
       take(group, this.#right);
     }
-    for (const table of tables) this.#moved.delete(table);
+    this.#rightSizes.add(tables.filter((table) => !movedMeanwhile.includes(table)), stamp);
     if (tables.length === ownTables.length) {
       this.#readAllAt = started;
-      this.#hasWritten = false;
+      this.#isUnsure = false;
       // Of chains that are gone nothing is kept.
       this.#right.clear();
       take(reading.chains, this.#right);

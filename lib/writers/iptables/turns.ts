@@ -7,12 +7,15 @@ export interface Pace {
   readonly share: number;
   /** From the beginning of a look to that of the next at most, whatever the share; unbounded when absent. */
   readonly longestMs?: number;
+  /** What may be saved up while there is nothing to look for, and is spent without waiting; nothing when absent. */
+  readonly savedMs?: number;
 }
 
 export class Turns {
   readonly #clock: Clock;
   #started = -Infinity;
-  #tookMs = 0;
+  /** Until then the looks so far took their share. */
+  #paidAt = -Infinity;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -20,15 +23,19 @@ export class Turns {
 
   /** Looks, if it is time; false where it is not. */
   async take(
-    { longestMs = Infinity, share }: Pace,
+    { longestMs = Infinity, savedMs = 0, share }: Pace,
     look: () => Promise<boolean>,
   ): Promise<boolean> {
     const now = this.#clock.monotonic();
-    if (now < this.#started + Math.min(this.#tookMs / share, longestMs)) return false;
+    if (now < Math.min(this.#paidAt, this.#started + longestMs)) return false;
     this.#started = now;
-    const isDifferent = await look();
-    // Who changed what is ours may go on: a firewall that starts anew takes one table after the other.
-    this.#tookMs = isDifferent ? 0 : this.#clock.monotonic() - now;
-    return isDifferent;
+    this.#paidAt = Math.min(now, Math.max(this.#paidAt, now - savedMs / share));
+    let isDifferent = false;
+    try {
+      return isDifferent = await look();
+    } finally {
+      // Who changed what is ours may go on: a firewall that starts anew takes one table after the other.
+      if (!isDifferent) this.#paidAt += (this.#clock.monotonic() - now) / share;
+    }
   }
 }

@@ -86,12 +86,91 @@ Deno.test("only tables whose size moved are read, and of them only chains that c
 
 Deno.test("looking takes a thirtieth of the time however busy others are", async () => {
   const { edit, look } = await watched(300);
-  let times = 0;
-  for (let second = 0; second < 60; second += 2) {
-    edit({ kind: "add-chain", table: "nat", chain: `CNI-${second}` });
-    times += (await look(2_000)).readings.length;
+  const timesIn = async (seconds: number, name: string) => {
+    let times = 0;
+    for (let second = 0; second < seconds; second += 2) {
+      edit({ kind: "add-chain", table: "nat", chain: `CNI-${name}-${second}` });
+      const { readings } = await look(2_000);
+      times += readings.filter((tables) => tables === "nat").length;
+    }
+    return times;
+  };
+  // What was saved up is spent without waiting.
+  assert.equal(await timesIn(10, "first"), 5);
+  const later = await timesIn(60, "later");
+  assert.ok(later >= 5 && later <= 7, String(later));
+});
+
+Deno.test("a flush beside a neighbour's first edit is found at the next look", async () => {
+  const { edit, look } = await watched(300);
+  edit({ kind: "append-rule", table: "nat", chain: "OUTPUT", rule: accept });
+  assert.deepEqual((await look(2_000)).readings, ["nat"]);
+  edit(flush);
+  assert.deepEqual((await look(2_000, true)).readings, ["nat"]);
+});
+
+Deno.test("a neighbour's rule that comes and goes costs looks at leisure, and puts no flush off", async () => {
+  const { edit, look } = await watched(300);
+  const rule = { table: "nat", chain: "OUTPUT", rule: accept } as const;
+  const readings: string[] = [];
+  for (let second = 0; second < 120; second += 4) {
+    edit({ kind: "append-rule", ...rule });
+    readings.push(...(await look(2_000)).readings);
+    edit({ kind: "delete-rule", ...rule });
+    readings.push(...(await look(2_000)).readings);
   }
+  assert.deepEqual(readings.filter((tables) => tables === "nat"), ["nat"]);
+  const times = readings.length - 1;
   assert.ok(times >= 5 && times <= 7, String(times));
+  edit({ kind: "append-rule", ...rule }, flush);
+  assert.deepEqual((await look(2_000, true)).readings, ["nat"]);
+});
+
+Deno.test("an edit that a neighbour's rule makes up for in size is found at leisure", async () => {
+  const { edit, harness, look } = await watched(300);
+  const rule = { table: "nat", chain: "OUTPUT", rule: accept } as const;
+  edit({ kind: "append-rule", ...rule });
+  await look(2_000);
+  const reading = await harness.xtables.read("IPv4", ["nat"]);
+  const [ours] = (await reading.rules("nat", [chain])).get(chain) ?? [];
+  assert.ok(ours.rule);
+  edit({ kind: "delete-rule", table: "nat", chain, rule: ours.rule });
+  await look(2_000, true);
+});
+
+Deno.test("a size that was about to be put right, and was not, is looked at when it comes back", async () => {
+  const { edit, harness, look } = await watched(300);
+  const reading = await harness.xtables.read("IPv4", ["nat"]);
+  const ours = (await reading.rules("nat", [chain])).get(chain) ?? [];
+  edit(flush);
+  await look(2_000, true);
+  harness.xtables.failNextCommit({ refusal: "not-permitted", message: "no" });
+  await assert.rejects(harness.full(snapshot));
+  for (const { rule } of ours) {
+    assert.ok(rule);
+    edit({ kind: "append-rule", table: "nat", chain, rule });
+  }
+  await harness.full(snapshot);
+  await look(2_000);
+  edit(flush);
+  assert.deepEqual((await look(2_000, true)).readings, ["nat"]);
+});
+
+Deno.test("the size of a table that somebody changed while it was read is not known to be right", async () => {
+  const { edit, harness, look } = await watched(300);
+  const { read } = harness.xtables;
+  harness.xtables.read = (family, tables) => {
+    harness.xtables.read = read;
+    // Gone before anybody saw it.
+    edit({ kind: "delete-chain", table: "nat", chain: "CNI-1" });
+    return read(family, tables);
+  };
+  const came: XtChange = { kind: "add-chain", table: "nat", chain: "CNI-1" };
+  edit(came);
+  assert.equal((await look(2_000)).readings[0], "nat");
+  await look(2_000);
+  edit(came);
+  assert.equal((await look(2_000)).readings[0], "nat");
 });
 
 Deno.test("a rule in the place of another is found within three quarters of a minute", async () => {
