@@ -88,12 +88,21 @@ async function share(
   const before = cpuSeconds();
   const startedAt = performance.now();
   const end = startedAt + Number(values.seconds) * 1_000;
-  for (let i = 0; performance.now() < end; i++) {
+  await work(cluster, () => performance.now() >= end, neighbour);
+  return 100_000 * (cpuSeconds() - before) / (performance.now() - startedAt);
+}
+
+/** The neighbour does its work until the end. */
+async function work(
+  cluster: SmallCluster,
+  isOver: () => boolean,
+  neighbour?: Neighbour,
+): Promise<void> {
+  for (let i = 0; !isOver(); i++) {
     const due = performance.now() + (neighbour?.everyMs ?? 1_000);
     if (neighbour) await cluster.onNode(neighbour.turns[i % 2]);
     await sleep(due - performance.now());
   }
-  return 100_000 * (cpuSeconds() - before) / (performance.now() - startedAt);
 }
 
 /** What somebody does to the rules of one canary. */
@@ -107,12 +116,15 @@ interface ServicePath {
 }
 
 const nat = { table: "nat" } as const;
-const edits: readonly (readonly [title: string, edit: Edit, promisedMs: number])[] = [
-  [
-    "a shared chain is flushed",
-    () => [{ kind: "flush-chain", ...nat, chain: "KUBE-SERVICES" }],
-    5_000,
-  ],
+const flush: Edit = () => [{ kind: "flush-chain", ...nat, chain: "KUBE-SERVICES" }];
+const edits: readonly (readonly [
+  title: string,
+  edit: Edit,
+  promisedMs: number,
+  beside?: Neighbour,
+])[] = [
+  ["a shared chain is flushed", flush, 5_000],
+  ["the same beside a rule in nat each second", flush, 5_000, neighbours[1]],
   [
     "one rule is deleted",
     ({ frontend }) => [{
@@ -195,8 +207,12 @@ try {
     shares.map(([title, percent]) => [title, percent.toFixed(1), "≤ 5"]),
   ));
   const rows: string[][] = [];
-  for (const [title, edit, promisedMs] of edits) {
-    const tookMs = await repairs(xtables, bulk.canaries[1], edit);
+  for (const [title, edit, promisedMs, beside] of edits) {
+    let isOver = beside === undefined;
+    const [tookMs] = await Promise.all([
+      repairs(xtables, bulk.canaries[1], edit).finally(() => isOver = true),
+      work(cluster, () => isOver, beside),
+    ]);
     rows.push([
       title,
       String(tookMs.length),
