@@ -15,6 +15,14 @@ export interface Applied {
   readonly ledger: TableLedger;
 }
 
+/** The service port with its endpoints in the order of their places in the table. */
+export function asWritten(
+  { placed, services }: Pick<Applied, "placed" | "services">,
+  key: ServicePortKey,
+): ServicePort | undefined {
+  return placed.get(key) ?? services.get(key);
+}
+
 /** What differs between what was applied and the snapshot, by key. */
 export function changesOf(
   { services }: Applied,

@@ -1,21 +1,22 @@
 /** What the table shall be, whatever it is now. */
 import type { IpFamily } from "../../base/ip_family.ts";
-import { setOf } from "../../base/list_of.ts";
 import { ElementList } from "../../kernel/nftables/element_list.ts";
 import type { NftElement, NftFamily, NftSet } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
+import type { Owner } from "./batch.ts";
 import {
   type Contribution,
   contributionOf,
   contributionOfSettings,
   elementsOfList,
+  emptyContribution,
   type EndpointList,
 } from "./contribution.ts";
-import { elementKey } from "../../kernel/nftables/element_identity.ts";
 import { tableOf } from "./names.ts";
 import type { RuleContext } from "./rules/statements.ts";
 import { isShared, type SetName } from "./sets.ts";
 import { definitionOf } from "./shards.ts";
+import { TableLedger } from "./table_ledger.ts";
 
 /** How many elements a batch holds at most. A single Service with more is a batch of its own. */
 export const elementsPerBatch = 20_000;
@@ -63,42 +64,48 @@ export class WantedSet {
   }
 }
 
-/** What shall be in each set, each element once; a set that is not named is empty. */
-export function wantedSets({ context, groups }: Desired): ReadonlyMap<SetName, WantedSet> {
-  const { family, settings } = context;
-  const collection = new Collection(family);
-  collection.add(contributionOfSettings(settings));
-  for (const group of groups) {
-    for (const servicePort of group) {
-      collection.add(contributionOf(servicePort, settings.leftovers));
-    }
-  }
-  return collection.sets;
+/** The table as it shall be, to be compared with what the kernel holds. */
+export interface WantedTable {
+  /** What shall be in each set, each element once; a set that is not named is empty. */
+  readonly sets: ReadonlyMap<SetName, WantedSet>;
+  /** What is true of a table that holds all of it. */
+  readonly ledger: TableLedger;
 }
 
-class Collection {
+/** Goes through all service ports once. */
+export function wantedTable({ context, groups }: Desired): WantedTable {
+  const { family, settings } = context;
+  const collection = new Collection(family);
+  collection.add(contributionOfSettings(settings), undefined);
+  for (const group of groups) {
+    for (const servicePort of group) {
+      collection.add(contributionOf(servicePort, settings.leftovers), servicePort.key);
+    }
+  }
+  return collection;
+}
+
+class Collection implements WantedTable {
   readonly sets = new Map<SetName, WantedSet>();
+  readonly ledger = new TableLedger();
   readonly #family: IpFamily;
-  /** Keys of the shared sets' elements. */
-  readonly #seen = new Map<SetName, Set<string>>();
 
   constructor(family: IpFamily) {
     this.#family = family;
   }
 
-  add({ elements, lists }: Contribution): void {
+  add(contribution: Contribution, owner: Owner): void {
+    const { elements, lists, picks, sets } = contribution;
     for (const list of lists) this.#set(list.set).addList(list);
     for (const [set, own] of elements) {
       for (const element of own) {
-        if (!isShared(set) || this.#isFirst(set, element)) this.#set(set).addElement(element);
+        const isFirst = !isShared(set) || this.ledger.acquireElement(set, element);
+        if (isFirst) this.#set(set).addElement(element);
       }
     }
-  }
-
-  #isFirst(set: SetName, element: NftElement): boolean {
-    const seen = setOf(this.#seen, set);
-    const before = seen.size;
-    return seen.add(elementKey(element)).size > before;
+    for (const name of picks.keys()) this.ledger.acquireChain(name);
+    for (const name of sets) this.ledger.acquireSet(name);
+    this.ledger.census.replace(emptyContribution, contribution, owner);
   }
 
   #set(name: SetName): WantedSet {

@@ -20,6 +20,7 @@ import { Draft } from "./draft.ts";
 import { type Desired, elementsPerBatch } from "./desired.ts";
 import { listOf } from "../../base/list_of.ts";
 import { inPlaces, type Places } from "./places.ts";
+import type { Narrowed } from "./narrowing.ts";
 import { TableLedger } from "./table_ledger.ts";
 import { baseChains } from "./rules/base_chains.ts";
 import type { ChainWithRules } from "./rules/statements.ts";
@@ -40,6 +41,8 @@ export interface FullPlanStart {
    * batch says less. False when absent.
    */
   readonly joins?: boolean;
+  /** Everything else is right already. All has to be planned when absent. */
+  readonly narrowed?: Narrowed;
 }
 
 export class FullPlan {
@@ -47,7 +50,9 @@ export class FullPlan {
   readonly #start: FullPlanStart;
   readonly #index: TableIndex;
   /** What is true of the table once all batches are committed. */
-  readonly ledger = new TableLedger();
+  readonly ledger: TableLedger;
+  /** Counts what the planned service ports share. */
+  readonly #planned: TableLedger;
   /** Service ports whose endpoints have other places in the table than in their lists. */
   readonly placed = new Map<ServicePortKey, ServicePort>();
 
@@ -55,6 +60,9 @@ export class FullPlan {
     this.#desired = desired;
     this.#start = start;
     this.#index = new TableIndex(start.content ?? emptyTable);
+    this.#planned = new TableLedger();
+    this.ledger = start.narrowed?.ledger ?? this.#planned;
+    if (start.narrowed) this.#index.adoptStructure();
   }
 
   /**
@@ -62,6 +70,18 @@ export class FullPlan {
    * there the event loop may have a turn.
    */
   *batches(): Generator<Batch> {
+    if (this.#start.narrowed) yield* this.#differences();
+    else yield* this.#everything();
+  }
+
+  /** Packets flow through such a table, and its chains and sets are those that are wanted. */
+  *#differences(): Generator<Batch> {
+    yield this.#settings();
+    yield* this.#services();
+    yield* this.#remains();
+  }
+
+  *#everything(): Generator<Batch> {
     const wasLive = this.#index.isLive;
     const regular = regularChains(this.#desired.context);
     const structure = this.#structure(wasLive ? [...regular, ...baseChains()] : regular);
@@ -116,7 +136,7 @@ export class FullPlan {
     const draft = this.#draft();
     const settings = contributionOfSettings(this.#desired.context.settings);
     draft.change(emptyContribution, settings, undefined);
-    this.ledger.census.replace(emptyContribution, settings, undefined);
+    this.#planned.census.replace(emptyContribution, settings, undefined);
     return draft.finish().main;
   }
 
@@ -126,12 +146,12 @@ export class FullPlan {
 
   /** Of each group of service ports the two batches of its draft. */
   *#groups(): Generator<readonly Batch[]> {
-    for (const group of this.#desired.groups) {
+    for (const group of this.#start.narrowed?.groups ?? this.#desired.groups) {
       const draft = this.#draft();
       for (const servicePort of group) {
         const after = this.#after(servicePort);
         draft.change(this.#before(servicePort), after, servicePort.key);
-        this.ledger.census.replace(emptyContribution, after, servicePort.key);
+        this.#planned.census.replace(emptyContribution, after, servicePort.key);
       }
       const { main, prepare } = draft.finish();
       yield [prepare, main];
@@ -203,7 +223,7 @@ export class FullPlan {
 
   #draft(): Draft {
     return new Draft({
-      ledger: this.ledger,
+      ledger: this.#planned,
       view: this.#index,
       wholeSet: (set) => {
         this.#index.settle(set);

@@ -126,7 +126,14 @@ export class TableIndex implements TableView {
   }
 
   hasSet(name: string): boolean {
-    return this.#unknownSets.delete(name);
+    this.#unknownSets.delete(name);
+    return this.#content.sets.has(name);
+  }
+
+  /** Somebody wants all chains and sets that are there. */
+  adoptStructure(): void {
+    this.#unknownChains.clear();
+    this.#unknownSets.clear();
   }
 
   /** Sets that somebody wants and whose elements are known, from what is looked up last to what is looked up first. */

@@ -11,7 +11,7 @@ import type { ForeignCommits } from "../../kernel/nf_tables/foreign_commits.ts";
 import type { Nftables } from "../../kernel/nftables/nftables.ts";
 import type { NftElement, NftTable } from "../../kernel/nftables/operations.ts";
 import type { ServicePort, ServicePortKey } from "../../snapshot/snapshot.ts";
-import type { Applied } from "./applied.ts";
+import { type Applied, asWritten } from "./applied.ts";
 import {
   type Contribution,
   contributionOf,
@@ -19,13 +19,9 @@ import {
   elementsOfList,
 } from "./contribution.ts";
 import type { LookBudget } from "./look_budget.ts";
-import { baseChains } from "./rules/base_chains.ts";
-import { pickRules } from "./rules/picks.ts";
-import type { ChainWithRules } from "./rules/statements.ts";
-import { regularChains } from "./rules/static_chains.ts";
-import { type SetName, setNames } from "./sets.ts";
+import type { SetName } from "./sets.ts";
 import { definitionOf } from "./shards.ts";
-import { TableIndex } from "./table_index.ts";
+import { areCountsRight, isStructureRight } from "./structure.ts";
 import { comparableSets, readStructure, type TableStructure } from "./table_reading.ts";
 
 /** So many elements are asked for in one step: a few milliseconds. */
@@ -98,7 +94,8 @@ export class TableLook {
     if (started < this.#nextStructure) return false;
     const generation = await foreign.generation();
     const structure = await readStructure(nftables, table);
-    const isDifferent = !structure || differs(structure, applied) ||
+    const isDifferent = !structure || !isStructureRight(structure, applied) ||
+      !areCountsRight(structure, applied.ledger) ||
       await this.#hasCatchAll(structure);
     const took = clock.monotonic() - started;
     this.#nextStructure = started + Math.min(took / structureShare, longestStructureIntervalMs);
@@ -167,19 +164,15 @@ export class TableLook {
 
   /** One that was written since it was begun is right by that. */
   #isCurrent({ current: { servicePort } }: Round, applied: Applied): boolean {
-    return servicePort === undefined || inTable(applied, servicePort.key) === servicePort;
+    return servicePort === undefined || asWritten(applied, servicePort.key) === servicePort;
   }
 }
 
 function currentOf(applied: Applied, key: ServicePortKey): Current {
-  const servicePort = inTable(applied, key);
+  const servicePort = asWritten(applied, key);
   const { leftovers } = applied.context.settings;
   const elements = servicePort ? elementsIn(contributionOf(servicePort, leftovers)) : noElements();
   return { servicePort, elements };
-}
-
-function inTable({ placed, services }: Applied, key: ServicePortKey): ServicePort | undefined {
-  return placed.get(key) ?? services.get(key);
 }
 
 function* elementsIn({ elements, lists }: Contribution): Generator<OwnElement> {
@@ -190,36 +183,3 @@ function* elementsIn({ elements, lists }: Contribution): Generator<OwnElement> {
 }
 
 function* noElements(): Generator<OwnElement> {}
-
-/** Whether anything but the elements themselves is not what was applied. */
-function differs(structure: TableStructure, applied: Applied): boolean {
-  const { ledger } = applied;
-  const retired = new Set(ledger.retired());
-  const index = new TableIndex({ ...structure, differences: new Map() });
-  const isRight = !structure.isDormant && structure.ownerPort === undefined && !index.isForeign &&
-    [...setNames, ...ledger.setsInUse()].every((name) => index.hasSet(name)) &&
-    chainsOf(applied).every((chain) => index.chainWithHook(chain) === "same") &&
-    [...index.unknownChains(), ...index.unknownSets()].every((name) => retired.has(name)) &&
-    comparableSets(structure).every((name) => {
-      const count = structure.counts.get(name);
-      return count === undefined || retired.has(name) || count === ledger.elementsOf(name);
-    });
-  return !isRight;
-}
-
-/** All chains that have to be there. */
-function chainsOf(applied: Applied): readonly ChainWithRules[] {
-  const { context, ledger } = applied;
-  const own = [...ledger.census.withChains].flatMap((key) => {
-    const servicePort = inTable(applied, key);
-    if (!servicePort) return [];
-    const { chains } = contributionOf(servicePort, context.settings.leftovers);
-    return [...chains].map(([name, rules]) => ({ chain: { name }, rules }));
-  });
-  return [
-    ...regularChains(context),
-    ...baseChains(),
-    ...ledger.picksInUse().map(pickRules),
-    ...own,
-  ];
-}

@@ -11,9 +11,10 @@ import type {
 } from "../../kernel/nftables/nftables.ts";
 import type { ElementList } from "../../kernel/nftables/element_list.ts";
 import type { NftChain, NftSet, NftTable } from "../../kernel/nftables/operations.ts";
-import { WantedSet } from "./desired.ts";
+import { WantedSet, type WantedTable } from "./desired.ts";
 import type { SetName } from "./sets.ts";
 import { definitionOf, inLookupOrder, isSetName } from "./shards.ts";
+import type { TableLedger } from "./table_ledger.ts";
 
 /** The table but for its elements. */
 export interface TableStructure {
@@ -34,6 +35,12 @@ export interface TableContent extends TableStructure {
   readonly differences: ReadonlyMap<SetName, NftElementDifference>;
 }
 
+/** What the kernel told, and what is true of the table once it holds what it shall. */
+export interface TableComparison {
+  readonly content: TableContent;
+  readonly wanted: TableLedger;
+}
+
 /** So many sets are read and compared at once: while the kernel lists one, another is put together. */
 const comparedAtOnce = 2;
 
@@ -44,27 +51,28 @@ const comparedAtOnce = 2;
 export async function readTable(
   nftables: Nftables,
   table: NftTable,
-  wanted: () => ReadonlyMap<SetName, WantedSet>,
-): Promise<TableContent | undefined> {
+  wanted: () => WantedTable,
+): Promise<TableComparison | undefined> {
   const structure = await readStructure(nftables, table);
   if (!structure) return undefined;
-  const sets = Promise.withResolvers<ReadonlyMap<SetName, WantedSet>>();
+  const found = Promise.withResolvers<WantedTable>();
   const names = comparableSets(structure).values();
   const differences = new Map<SetName, NftElementDifference>();
   // The first sets are read while it is found out what shall be in them.
   const lanes = Promise.all(Array.from({ length: comparedAtOnce }, async () => {
     for (const name of names) {
-      const desired = sets.promise.then((all) => takeList(all, name, table));
+      const desired = found.promise.then(({ sets }) => takeList(sets, name, table));
       differences.set(name, await compareSet(nftables, table, { name, desired }));
     }
   }));
   try {
-    sets.resolve(wanted());
+    found.resolve(wanted());
   } catch (error) {
-    sets.reject(error);
+    found.reject(error);
   }
   await lanes;
-  return { ...structure, differences };
+  const { ledger } = await found.promise;
+  return { content: { ...structure, differences }, wanted: ledger };
 }
 
 function takeList(

@@ -24,7 +24,7 @@ import { Committer } from "./committer.ts";
 import { cutBatches } from "./cut_batch.ts";
 import { type Applied, changesOf, inTable, remember, servicesAfter } from "./applied.ts";
 import { Capacity, mostElements } from "./capacity.ts";
-import { type Desired, groupServicePorts, wantedSets } from "./desired.ts";
+import { type Desired, groupServicePorts, wantedTable } from "./desired.ts";
 import { forgetClients } from "./gone_clients.ts";
 import { faultOf, withoutFaults } from "../../snapshot/faults.ts";
 import { LookBudget } from "./look_budget.ts";
@@ -33,6 +33,7 @@ import { tableOf } from "./names.ts";
 import { OwnCommits } from "../../kernel/nf_tables/own_commits.ts";
 import { planChanges, type ServiceChange } from "./plan.ts";
 import { FullPlan } from "./full_plan.ts";
+import { narrow } from "./narrowing.ts";
 import { CulpritSearch } from "../../kernel/nf_tables/culprit_search.ts";
 import type { RuleContext } from "./rules/statements.ts";
 import { takeOverClients } from "./former_clients.ts";
@@ -253,14 +254,16 @@ export class NftablesWriter implements RuleWriter {
   ): Promise<FullPlan | undefined> {
     signal.throwIfAborted();
     const generation = await this.#committer.foreign.generation();
-    const content = await readTable(
+    const compared = await readTable(
       this.#nftables,
       this.#table,
-      () => wantedSets(desired),
+      () => wantedTable(desired),
     );
+    const content = compared?.content;
     if (content?.ownerPort !== undefined) throw ownedByOther(this.#table, content.ownerPort);
     this.#committer.foreign.agree(generation);
-    let plan = new FullPlan(desired, { content, retired, joins });
+    const narrowed = compared && narrow(desired, compared);
+    let plan = new FullPlan(desired, { content, retired, joins, narrowed });
     let batches: Iterable<Batch> = plan.batches();
     if (plan.isImpossible) {
       plan = new FullPlan(desired, { content: undefined, retired });

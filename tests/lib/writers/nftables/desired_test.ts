@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { decodeElements } from "../../../../lib/kernel/nftables/decode_elements.ts";
 import { elementText } from "../../../../lib/kernel/nftables/text.ts";
-import { groupServicePorts, wantedSets } from "../../../../lib/writers/nftables/desired.ts";
+import { groupServicePorts, wantedTable } from "../../../../lib/writers/nftables/desired.ts";
 import type { SetName } from "../../../../lib/writers/nftables/sets.ts";
 import { definitionOf } from "../../../../lib/writers/nftables/shards.ts";
 import { endpoints, servicePort, settings } from "./samples.ts";
@@ -21,34 +21,34 @@ const admin = servicePort({
 
 function wanted() {
   const services = new Map([web, admin].map((each) => [each.key, each]));
-  return wantedSets({
+  return wantedTable({
     context: { family: "IPv4", mark: 1 << 14, settings: settings.IPv4 },
     groups: groupServicePorts(services, settings.IPv4),
   });
 }
 
 function elementsOf(set: SetName): readonly string[] {
-  const list = wanted().get(set)?.take();
+  const list = wanted().sets.get(set)?.take();
   return decodeElements(list?.bytes() ?? new Uint8Array(), definitionOf(set), "ip").map(
     elementText,
   );
 }
 
-Deno.test("wantedSets() has the elements of lists behind the others", () => {
+Deno.test("wantedTable() has the elements of lists behind the others", () => {
   assert.deepEqual(elementsOf("endpoints").toSorted(), [
     "172.30.0.1 . tcp . 80 . 0 : 10.128.9.1 . 8080",
     "172.30.0.1 . tcp . 80 . 1 : 10.128.9.2 . 8080",
     "172.30.0.1 . tcp . 81 . 0 : 10.128.9.1 . 8080",
   ]);
-  assert.equal(wanted().get("endpoints")?.take().length, 3);
+  assert.equal(wanted().sets.get("endpoints")?.take().length, 3);
 });
 
-Deno.test("wantedSets() has once what several service ports share", () => {
+Deno.test("wantedTable() has once what several service ports share", () => {
   assert.deepEqual(elementsOf("cluster-ips"), ["172.30.0.1"]);
 });
 
-Deno.test("wantedSets() names no set that shall be empty", () => {
-  assert.equal(wanted().has("firewall-ips"), false);
+Deno.test("wantedTable() names no set that shall be empty", () => {
+  assert.equal(wanted().sets.has("firewall-ips"), false);
 });
 
 Deno.test("groupServicePorts() makes larger groups beside leftovers, where each commit takes the kernel long", () => {
