@@ -74,17 +74,23 @@ export function wholeCidr(ip: string, family: IpFamily): string {
 const HASH_LENGTH = 16;
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** The first 16 characters of the SHA-256 in base 32: eight from each five bytes. */
+/** The first 16 characters of the SHA-256 in base 32: eight from each ten digits. */
 function hashOf(text: string): string {
-  const digest = hash("sha256", text, "buffer");
+  // A text costs a third of what bytes do, which are memory outside of the engine's.
+  const digest = hash("sha256", text, "hex");
   const codes: number[] = [];
   let pending = 0;
   for (let at = 0, bits = 0; codes.length < HASH_LENGTH; at++) {
-    pending = (pending << 8) | digest[at];
-    for (bits += 8; bits >= 5; bits -= 5) {
-      codes.push(BASE32.charCodeAt((pending >> (bits - 5)) & 31));
-    }
-    pending &= 0xff;
+    const code = digest.charCodeAt(at);
+    pending = (pending << 4) | (code < LETTER_A ? code - DIGIT_0 : code - LETTER_A + 10);
+    bits += 4;
+    if (bits < 5) continue;
+    bits -= 5;
+    codes.push(BASE32.charCodeAt((pending >> bits) & 31));
+    pending &= 0xf;
   }
   return String.fromCharCode(...codes);
 }
+
+const DIGIT_0 = "0".charCodeAt(0);
+const LETTER_A = "a".charCodeAt(0);

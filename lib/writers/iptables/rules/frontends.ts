@@ -44,6 +44,7 @@ function clusterIP(servicePort: ServicePort, context: RuleContext): readonly Sha
 }
 
 function externalIPs(servicePort: ServicePort, context: RuleContext): readonly SharedRule[] {
+  if (servicePort.externalIPs.length === 0) return [];
   const { external } = chainsOf(servicePort);
   return servicePort.externalIPs.flatMap((ip) => [
     ...servicePort.hasEndpoints
@@ -59,6 +60,7 @@ function externalIPs(servicePort: ServicePort, context: RuleContext): readonly S
 }
 
 function loadBalancerVIPs(servicePort: ServicePort, context: RuleContext): readonly SharedRule[] {
+  if (servicePort.loadBalancerVIPs.length === 0) return [];
   const { external, firewall } = chainsOf(servicePort);
   const isGuarded = servicePort.sourceRanges.length > 0;
   const name = servicePortName(servicePort);

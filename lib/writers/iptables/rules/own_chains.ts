@@ -23,18 +23,18 @@ export function ownChains(
   const names = chainsOf(servicePort);
   const { clusterEndpoints, hasEndpoints, localEndpoints } = servicePort;
   const chains = new Map<string, readonly XtRule[]>();
+  const making = { servicePort, context, chainOf: endpointChains(servicePort) };
   for (const endpoint of servicePort.reachableEndpoints) {
-    const chain = endpointChainOf(servicePort, endpoint);
-    chains.set(chain, endpointChain(servicePort, endpoint, context));
+    chains.set(making.chainOf(endpoint), endpointChain(endpoint, making));
   }
   if (clusterEndpoints.length > 0) {
     const head = servicePort.internalPolicyLocal ? [] : clusterIPHead(servicePort, context);
-    const choice = choose(servicePort, clusterEndpoints, context);
+    const choice = choose(clusterEndpoints, making);
     chains.set(names.cluster, [...head, ...choice]);
   }
   if (localEndpoints.length > 0) {
     const head = servicePort.internalPolicyLocal ? clusterIPHead(servicePort, context) : [];
-    chains.set(names.local, [...head, ...choose(servicePort, localEndpoints, context)]);
+    chains.set(names.local, [...head, ...choose(localEndpoints, making)]);
   }
   if (hasEndpoints && servicePort.externallyAccessible) {
     chains.set(names.external, externalChain(servicePort, context));
@@ -44,6 +44,23 @@ export function ownChains(
     chains.set(names.firewall, firewallChain(servicePort, context));
   }
   return chains;
+}
+
+/** What the rules of endpoints are made of. */
+interface Making {
+  readonly servicePort: ServicePort;
+  readonly context: RuleContext;
+  readonly chainOf: (endpoint: Endpoint) => string;
+}
+
+/** Names of chains: each is a hash, which several rules ask for. */
+function endpointChains(servicePort: ServicePort): Making["chainOf"] {
+  const known = new Map<Endpoint, string>();
+  return (endpoint) => {
+    const name = known.get(endpoint) ?? endpointChainOf(servicePort, endpoint);
+    known.set(endpoint, name);
+    return name;
+  };
 }
 
 /** What comes to the cluster IP from outside the cluster is masqueraded. */
@@ -66,22 +83,21 @@ function clusterIPHead(servicePort: ServicePort, context: RuleContext): readonly
 
 /** Pinned clients first, then one of the endpoints at random, all with the same chance. */
 function choose(
-  servicePort: ServicePort,
   endpoints: readonly Endpoint[],
-  context: RuleContext,
+  { chainOf, context, servicePort }: Making,
 ): readonly XtRule[] {
   const { affinitySeconds } = servicePort;
   const rules: XtRule[] = [];
   const target = (endpoint: Endpoint): XtTarget => ({
     kind: "jump",
-    chain: endpointChainOf(servicePort, endpoint),
+    chain: chainOf(endpoint),
   });
   const about = (endpoint: Endpoint): readonly XtMatch[] =>
     context.isLarge
       ? []
       : [comment(`${servicePortName(servicePort)} -> ${endpointName(endpoint)}`)];
   for (const endpoint of affinitySeconds > 0 ? endpoints : []) {
-    const name = endpointChainOf(servicePort, endpoint);
+    const name = chainOf(endpoint);
     rules.push({
       matches: [...about(endpoint), { kind: "recent-check", name, seconds: affinitySeconds }],
       target: target(endpoint),
@@ -99,14 +115,13 @@ function choose(
 
 /** What an endpoint sends to itself is masqueraded; everything is sent to the endpoint. */
 function endpointChain(
-  servicePort: ServicePort,
   endpoint: Endpoint,
-  context: RuleContext,
+  { chainOf, context, servicePort }: Making,
 ): readonly XtRule[] {
   const about = context.isLarge ? [] : [comment(servicePortName(servicePort))];
   const protocol = xtProtocolOf(servicePort.protocol);
   const note: readonly XtMatch[] = servicePort.affinitySeconds > 0
-    ? [{ kind: "recent-set", name: endpointChainOf(servicePort, endpoint) }]
+    ? [{ kind: "recent-set", name: chainOf(endpoint) }]
     : [];
   return [
     {
