@@ -4,11 +4,11 @@
  * iptables' own tool says of its chain is asked then.
  */
 import { turnOfTheEventLoop } from "../../base/event_loop.ts";
-import { deepEqual } from "../../base/deep_equal.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { differing } from "./differing.ts";
 import type { LegacyBlob } from "./legacy_blob.ts";
 import { type LegacyChain, legacyChains } from "./legacy_chains.ts";
+import { LegacyComparison } from "./legacy_comparison.ts";
 import { ChainName, textAt } from "./legacy_entry.ts";
 import { LegacyRules } from "./legacy_rule.ts";
 import { listedRule } from "./parse.ts";
@@ -30,6 +30,7 @@ const CHAINS_PER_TURN = 200;
 interface LegacyTable {
   readonly chains: ReadonlyMap<string, LegacyChain>;
   readonly rules: LegacyRules;
+  readonly comparison: LegacyComparison;
 }
 
 export class LegacyReading implements XtReading {
@@ -52,7 +53,15 @@ export class LegacyReading implements XtReading {
         const name = textAt(entries, place - ChainName.paddedBytes, ChainName.bytes);
         return chains.get(name)?.rules.from === place ? name : undefined;
       };
-      tables.set(table, { chains, rules: new LegacyRules({ entries, family, sets, chainAt }) });
+      const placeOf = (chain: string) => {
+        const found = chains.get(chain);
+        return found?.isBuiltIn ? undefined : found?.rules.from;
+      };
+      tables.set(table, {
+        chains,
+        rules: new LegacyRules({ entries, family, sets, chainAt }),
+        comparison: new LegacyComparison({ entries, family, sets, placeOf }),
+      });
     }
     return new LegacyReading(tables, options);
   }
@@ -109,11 +118,12 @@ export class LegacyReading implements XtReading {
   #isVery(table: XtTable, chain: string, wanted: readonly XtRule[]): boolean {
     const found = this.#tables.get(table);
     let at = this.#chain(table, chain)?.rules.from ?? 0;
-    return wanted.every((each) => {
-      const there = found?.rules.at(at);
-      at = there?.next ?? at;
-      return deepEqual(there?.rule, each);
-    });
+    for (const rule of wanted) {
+      const next = found?.comparison.behindSame(at, rule);
+      if (next === undefined) return false;
+      at = next;
+    }
+    return true;
   }
 
   #chain(table: XtTable, chain: string): LegacyChain | undefined {

@@ -27,6 +27,14 @@ export function readPorts(protocol: "tcp" | "udp", view: DataView): XtMatch | un
   return isSaid ? { kind: "ports", protocol, ...(!isAny && { destination: first }) } : undefined;
 }
 
+/** Of tcp and udp: whether that one destination port is asked for there, or none, and nothing else. */
+export function isPlainPorts(view: DataView, at: number, destination: number | undefined): boolean {
+  const range = destination === undefined ? 0xffff0000 : (destination * 0x10001) >>> 0;
+  return view.getUint32(at + Ports.source, true) === 0xffff0000 &&
+    view.getUint32(at + Ports.destination, true) === range &&
+    view.getUint32(at + Ports.rest, true) === 0;
+}
+
 /** One port or none. */
 export function sctp(destination: number | undefined): XtStructure {
   return makeStructure({ name: "sctp", revision: 0, bytes: Sctp.bytes }, (view) => {

@@ -51,13 +51,13 @@ const RecentSet = { check: 0x1, set: 0x2, reap: 0x20 } as const;
 /** `struct xt_mark_mtinfo1`. */
 const Mark = { value: 0, mask: 4, invert: 8 } as const;
 /** `struct xt_statistic_info`. */
-const Statistic = { mode: 0, flags: 2, probability: 4, repeated: 12, bytes: 24 } as const;
+export const Statistic = { mode: 0, flags: 2, probability: 4, repeated: 12, bytes: 24 } as const;
 /** `1 << RTN_LOCAL`. */
 const LOCAL = 4;
 /** The flag that turns the source's test round. */
 const NOT_SOURCE = 0x1;
 /** `struct nf_nat_range2`. */
-const Range2 = {
+export const Range2 = {
   flags: 0,
   first: 4,
   last: 20,
@@ -66,7 +66,7 @@ const Range2 = {
   basePort: 40,
   bytes: 48,
 };
-const RANGE_ADDRESS_AND_PORT = 3;
+export const RANGE_ADDRESS_AND_PORT = 3;
 const RANGE_RANDOM_FULLY = 16;
 const COMMENT_BYTES = 256;
 const NFACCT_NAME_BYTES = 32;

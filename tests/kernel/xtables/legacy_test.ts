@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../../lib/base/ip_family.ts";
 import { FakeCommands } from "../../../lib/kernel/fake_commands.ts";
+import { legacyChains } from "../../../lib/kernel/xtables/legacy_chains.ts";
+import { LegacyComparison } from "../../../lib/kernel/xtables/legacy_comparison.ts";
 import { LegacyXtables } from "../../../lib/kernel/xtables/legacy_xtables.ts";
 import type { XtChange } from "../../../lib/kernel/xtables/rules.ts";
 import { checkBehaviour } from "../../lib/kernel/xtables/behaviour.ts";
@@ -51,6 +53,27 @@ for (const family of ipFamilies) {
       ["INPUT", "FORWARD", "OUTPUT"],
     );
     assert.deepEqual(commands.ran, [], "no tool is needed");
+  });
+
+  Deno.test(`what the tool wrote is known as it is, without being read, ${family}`, async () => {
+    await using namespace = await XtNamespace.create();
+    await namespace.addSampleObjects();
+    await namespace.restore(sampleText(family), { family, backend: "legacy" });
+    const sets = namespace.sets();
+    let known = 0;
+    for (const table of ["nat", "filter"] as const) {
+      const blob = await namespace.legacyTables().blob(family, table);
+      const chains = await legacyChains(blob, family);
+      const placeOf = (chain: string) => chains.get(chain)?.rules.from;
+      const comparison = new LegacyComparison({ entries: blob.entries, family, sets, placeOf });
+      for (const { chain, name, rule, ...sample } of sampleChains(family)) {
+        if (sample.table !== table || rule.inInterface || rule.outInterface) continue;
+        const { from, to } = chains.get(chain)?.rules ?? { from: 0, to: 0 };
+        assert.equal(comparison.behindSame(from, rule), to, name);
+        known++;
+      }
+    }
+    assert.ok(known > 20);
   });
 
   Deno.test(`fingerprints move with the rules of their chains alone, ${family}`, async () => {
