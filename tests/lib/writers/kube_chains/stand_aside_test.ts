@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { ipFamilies, type IpFamily } from "../../../../lib/base/ip_family.ts";
 import { FakeKernel } from "../../../../lib/kernel/fake_kernel.ts";
 import { FakeSysctl } from "../../../../lib/kernel/fake_sysctl.ts";
+import { XtablesError } from "../../../../lib/kernel/xtables/errors.ts";
 import type { XtRule, XtTable } from "../../../../lib/kernel/xtables/rules.ts";
 import type { XtBackend } from "../../../../lib/kernel/xtables/xtables.ts";
 import { leftovers as iptables } from "../../../../lib/writers/iptables/leftovers.ts";
@@ -138,9 +139,105 @@ Deno.test("a commit that somebody else was in the way of is tried again, and no 
     return refusal("locked");
   });
   await assert.rejects(async () => await iptables.standAside?.(busy, options), /locked/);
-  assert.ok(tried >= 3, `${tried} times`);
+  assert.equal(tried, 12, "three attempts at four chains");
   const stop = { ...options, signal: AbortSignal.abort() };
   await assert.rejects(async () =>
     await iptables.standAside?.(kernelWith("nft", ofIptables), stop)
   );
+});
+
+Deno.test("the rule that gives back stands before all others, whose order stays, and again where one was put before it", async () => {
+  const kernel = kernelWith("nft", ["nat KUBE-SERVICES"]);
+  const services = { table: "nat", chain: "KUBE-SERVICES" } as const;
+  const accept: XtRule = { matches: [], target: { kind: "accept" } };
+  kernel.rules.nft.edit("IPv4", [{ kind: "insert-rule", ...services, rule: accept }]);
+  const told = ["chain KUBE-SERVICES of table nat (nft, IPv4)"];
+  const options = { found: [found("nft")], signal };
+  const keys = async () => {
+    const reading = await kernel.rules.nft.read("IPv4", ["nat"]);
+    const rules = await reading.rules(services.table, [services.chain]);
+    return rules.get(services.chain)?.map(({ key }) => key);
+  };
+  assert.deepEqual(await iptables.standAside?.(kernel, options), told);
+  assert.deepEqual(await keys(), [asleep, "-j ACCEPT", "-j DROP"]);
+  kernel.rules.nft.edit("IPv4", [{ kind: "insert-rule", ...services, rule: drop }]);
+  assert.deepEqual(await iptables.standAside?.(kernel, options), told, "it decided again");
+  assert.deepEqual(await keys(), [asleep, "-j DROP", asleep, "-j ACCEPT", "-j DROP"]);
+});
+
+Deno.test("a rule that gives only some packets back is nobody's standing aside", async () => {
+  const kernel = kernelWith("nft", ["nat KUBE-SERVICES!"]);
+  const some: XtRule = {
+    source: { cidr: "10.128.0.0/14" },
+    matches: [],
+    target: { kind: "return" },
+  };
+  kernel.rules.nft.edit("IPv4", [
+    { kind: "append-rule", table: "nat", chain: "KUBE-SERVICES", rule: some },
+  ]);
+  const aside = await iptables.standAside?.(kernel, { found: [found("nft")], signal });
+  assert.deepEqual(aside, ["chain KUBE-SERVICES of table nat (nft, IPv4)"]);
+});
+
+for (const refusal of ["stale", "busy", "not-found"] as const) {
+  Deno.test(`what somebody else wrote in between is read before the next attempt: ${refusal}`, async () => {
+    const kernel = kernelWith("nft", ofIptables);
+    const gone = { table: "filter", chain: "KUBE-SERVICES" } as const;
+    const { nft } = kernel.rules;
+    const commit = nft.commit.bind(nft);
+    nft.commit = (family, changes, options) => {
+      nft.commit = commit;
+      nft.edit(family, [{ kind: "flush-chain", ...gone }, { kind: "delete-chain", ...gone }]);
+      nft.failNextCommit({ refusal, message: refusal });
+      return commit(family, changes, options);
+    };
+    assert.deepEqual(await iptables.standAside?.(kernel, { found: [found("nft")], signal }), [
+      "chain KUBE-SERVICES of table nat (nft, IPv4)",
+      "chain KUBE-EXTERNAL-SERVICES of table filter (nft, IPv4)",
+      "chain KUBE-PROXY-FIREWALL of table filter (nft, IPv4)",
+    ]);
+  });
+}
+
+Deno.test("no attempt is made once it is to stop", async () => {
+  const kernel = kernelWith("nft", ofIptables);
+  const stop = new AbortController();
+  let tried = 0;
+  kernel.rules.nft.commit = () => {
+    tried++;
+    stop.abort(new Error("stopped"));
+    const failures = [{ change: -1, refusal: "busy" as const, message: "busy" }];
+    return Promise.reject(new XtablesError({ family: "IPv4", changes: [], failures }));
+  };
+  const options = { found: [found("nft")], signal: stop.signal };
+  await assert.rejects(async () => await iptables.standAside?.(kernel, options), /stopped/);
+  assert.equal(tried, 1);
+});
+
+Deno.test("a table of the older engine that is not there is not read, which would make it", async () => {
+  const kernel = kernelWith("legacy", ofIptables);
+  kernel.legacyTables.tables.delete("IPv4 filter");
+  const { legacy } = kernel.rules;
+  const read = legacy.read.bind(legacy);
+  legacy.read = (family, tables) => {
+    assert.deepEqual(tables, ["nat"]);
+    return read(family, tables);
+  };
+  const aside = await iptables.standAside?.(kernel, { found: [found("legacy")], signal });
+  assert.equal(aside?.[0], "chain KUBE-SERVICES of table nat (legacy, IPv4)");
+});
+
+Deno.test("in the older engine ipvs mode shares what is in a table with its chain, and nothing where that table is not there", async () => {
+  const sysctl = new FakeSysctl({ "net/ipv4/conf/kube-ipvs0/forwarding": "1" });
+  const kernel = kernelWith("legacy", ofIptables, { sysctl });
+  const options = { found: [found("legacy")], signal };
+  kernel.legacyTables.chainNames.set("IPv4 nat", ["KUBE-SERVICES", "KUBE-LOAD-BALANCER"]);
+  assert.deepEqual(await iptables.standAside?.(kernel, options), [
+    "chain KUBE-SERVICES of table filter (legacy, IPv4)",
+    "chain KUBE-EXTERNAL-SERVICES of table filter (legacy, IPv4)",
+  ]);
+  kernel.legacyTables.tables.delete("IPv4 nat");
+  assert.deepEqual(await iptables.standAside?.(kernel, options), [
+    "chain KUBE-PROXY-FIREWALL of table filter (legacy, IPv4)",
+  ]);
 });
