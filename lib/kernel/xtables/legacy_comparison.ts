@@ -31,6 +31,8 @@ export interface LegacyComparisonOptions {
 }
 
 const COMMENT_BYTES = 256;
+/** `struct xt_entry_target` with what `DNAT` has in it. */
+const DNAT_BYTES = 80;
 
 export class LegacyComparison {
   readonly #options: LegacyComparisonOptions;
@@ -152,7 +154,7 @@ export class LegacyComparison {
     if (target?.kind === "dnat") {
       const info = at + Part.data;
       const { address, port } = target;
-      return this.#isNamed(at, "DNAT", 2) &&
+      return next - at === DNAT_BYTES && this.#isNamed(at, "DNAT", 2) &&
         this.#view.getUint32(info + Range2.flags, true) === RANGE_ADDRESS_AND_PORT &&
         this.#view.getUint16(info + Range2.firstPort, false) === port &&
         this.#view.getUint16(info + Range2.lastPort, false) === port &&
