@@ -10,7 +10,7 @@ export interface CommandResult {
 /** How a program is run. */
 export interface RunOptions {
   /** What it reads from standard input, whole or in pieces that are made while it reads; nothing when absent. */
-  readonly input?: string | Iterable<string>;
+  readonly input?: string | Iterable<string> | AsyncIterable<string>;
   /** Set beside what this process has in its own environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** Kills it, with the programs that it has started, when aborted. */
@@ -134,7 +134,7 @@ async function feed(child: Deno.ChildProcess, input: RunOptions["input"]): Promi
   // If it stopped reading: why, its exit code and its last words say.
   const isRead = (writing: Promise<void>) => writing.then(() => true, () => false);
   try {
-    for (const piece of typeof input === "string" ? [input] : input) {
+    for await (const piece of typeof input === "string" ? [input] : input) {
       if (!await isRead(writer.write(encoder.encode(piece)))) return;
     }
   } finally {

@@ -21,15 +21,13 @@ export class FakeCommands implements Commands {
     return Object.hasOwn(this.#programs, name) ? `/usr/sbin/${name}` : undefined;
   }
 
-  run(argv: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
-    if (!this.lookPath(argv[0])) {
-      return Promise.reject(new CommandError(argv, { reason: "it is not installed" }));
-    }
-    if (options.signal?.aborted) {
-      return Promise.reject(new CommandError(argv, { reason: "killed by SIGKILL" }));
-    }
+  async run(argv: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
+    if (!this.lookPath(argv[0])) throw new CommandError(argv, { reason: "it is not installed" });
+    if (options.signal?.aborted) throw new CommandError(argv, { reason: "killed by SIGKILL" });
     this.#ran.push(argv.join(" "));
-    const result = this.#programs[argv[0]](argv.slice(1), [...options.input ?? ""].join(""));
-    return Promise.resolve({ exitCode: 0, stdout: "", stderr: "", ...result });
+    let input = "";
+    for await (const piece of options.input ?? "") input += piece;
+    const result = this.#programs[argv[0]](argv.slice(1), input);
+    return { exitCode: 0, stdout: "", stderr: "", ...result };
   }
 }

@@ -54,7 +54,7 @@ export class FakeXtables implements Xtables {
   #generation = 1;
   #lastHandle = 0;
   #fault: FakeXtFault = () => undefined;
-  #nextCommit: FakeRefusal | undefined;
+  #nextCommits: FakeRefusal[] = [];
   /** What commits touched, by the generation that they changed. */
   readonly #touched = new Map<number, readonly FakeTouch[]>();
   #withheld: number | undefined;
@@ -78,9 +78,9 @@ export class FakeXtables implements Xtables {
     this.#fault = fault;
   }
 
-  /** The next commit fails as a whole. */
-  failNextCommit(refusal: FakeRefusal): void {
-    this.#nextCommit = refusal;
+  /** The next commit fails as a whole, or so many. */
+  failNextCommit(refusal: FakeRefusal, times: number = 1): void {
+    this.#nextCommits = Array<FakeRefusal>(times).fill(refusal);
   }
 
   /** A change by somebody else. */
@@ -185,8 +185,7 @@ export class FakeXtables implements Xtables {
   ): Promise<XtReceipt | undefined> {
     options.signal?.throwIfAborted();
     if (changes.length === 0) return undefined;
-    const refusal = this.#nextCommit;
-    this.#nextCommit = undefined;
+    const refusal = this.#nextCommits.pop();
     if (refusal) {
       throw new XtablesError({ family, changes, failures: [{ change: -1, ...refusal }] });
     }
@@ -198,10 +197,13 @@ export class FakeXtables implements Xtables {
     return { before, after: this.#stamp(family), isOwn: true };
   }
 
-  /** As in nft alone: see `Xtables.compose`. */
+  /** See `Xtables.compose`. */
   get compose(): NonNullable<Xtables["compose"]> | undefined {
-    if (this.backend !== "nft" || this.#isSocketSmall) return undefined;
-    return (family) => new FakeComposition((changes) => this.commit(family, changes), family);
+    if (this.#isSocketSmall) return undefined;
+    const { backend } = this;
+    const commit = (family: IpFamily) => (changes: readonly XtChange[]) =>
+      this.commit(family, changes);
+    return (family) => new FakeComposition(commit(family), { family, backend });
   }
 
   #apply(family: IpFamily, changes: readonly XtChange[]): void {
@@ -291,22 +293,33 @@ export class FakeXtables implements Xtables {
 class FakeComposition implements XtComposition {
   readonly #commit: (changes: readonly XtChange[]) => Promise<XtReceipt | undefined>;
   readonly #family: IpFamily;
+  readonly #backend: XtBackend;
   readonly #changes: XtChange[] = [];
 
   constructor(
     commit: (changes: readonly XtChange[]) => Promise<XtReceipt | undefined>,
-    family: IpFamily,
+    { backend, family }: { readonly backend: XtBackend; readonly family: IpFamily },
   ) {
     this.#commit = commit;
     this.#family = family;
+    this.#backend = backend;
   }
 
   get count(): number {
     return this.#changes.length;
   }
 
+  takes(changes: readonly XtChange[]): boolean {
+    return this.#backend === "legacy" || changes.every(({ kind }) => kind !== "delete-rule");
+  }
+
   add(changes: readonly XtChange[]): void {
     this.#changes.push(...changes);
+  }
+
+  abandon(): Promise<void> {
+    this.#changes.length = 0;
+    return Promise.resolve();
   }
 
   async commit(): Promise<XtReceipt> {

@@ -4,7 +4,14 @@
  */
 import { linkAbort } from "../../base/abort.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
-import { CommandError, type Commands, expectSuccess } from "../commands.ts";
+import {
+  CommandError,
+  type CommandResult,
+  type Commands,
+  expectSuccess,
+  type RunOptions,
+} from "../commands.ts";
+import { LegacyComposition } from "./legacy_composition.ts";
 import { LegacyReading } from "./legacy_reading.ts";
 import { refusedRestore } from "./legacy_refusals.ts";
 import type { LegacyBlob } from "./legacy_blob.ts";
@@ -13,7 +20,15 @@ import { toolOf, type XtChange, type XtTable, xtTables } from "./rules.ts";
 import { noSets, rememberSets, type XtSets } from "./sets.ts";
 import { changesPieces } from "./text.ts";
 import { ToolWords } from "./tool_words.ts";
-import type { Xtables, XtCommitOptions, XtReading, XtReceipt, XtStamp } from "./xtables.ts";
+import type {
+  Xtables,
+  XtCommitOptions,
+  XtComposeOptions,
+  XtComposition,
+  XtReading,
+  XtReceipt,
+  XtStamp,
+} from "./xtables.ts";
 
 /** How long the tool waits for iptables' lock. */
 const LOCK_SECONDS = 5;
@@ -74,11 +89,27 @@ export class LegacyXtables implements Xtables {
     signal?.throwIfAborted();
     if (changes.length === 0) return undefined;
     const before = this.#stamp(family);
-    const tool = `${toolOf(family)}-legacy-restore`;
-    const argv = [tool, "-w", String(LOCK_SECONDS), "--noflush"];
-    const result = await this.#run(argv, { input: changesPieces(changes, family), signal });
+    const input = changesPieces(changes, family);
+    const result = await this.#restore(family, { input, ...(signal && { signal }) });
     if (result.exitCode !== 0) throw refusedRestore(result, { changes, family });
     return { before, after: this.#stamp(family), isOwn: true };
+  }
+
+  compose(family: IpFamily, { first = "nat", signal }: XtComposeOptions = {}): XtComposition {
+    return new LegacyComposition({
+      family,
+      first,
+      stamp: () => this.#stamp(family),
+      restore: (input) => this.#restore(family, { input, ...(signal && { signal }) }),
+    });
+  }
+
+  #restore(
+    family: IpFamily,
+    options: Pick<RunOptions, "input" | "signal">,
+  ): Promise<CommandResult> {
+    const tool = `${toolOf(family)}-legacy-restore`;
+    return this.#run([tool, "-w", String(LOCK_SECONDS), "--noflush"], options);
   }
 
   async #save(family: IpFamily, table: XtTable): Promise<string> {
@@ -88,11 +119,8 @@ export class LegacyXtables implements Xtables {
 
   async #run(
     argv: readonly string[],
-    { input, signal }: {
-      readonly input?: Iterable<string>;
-      readonly signal?: AbortSignal | undefined;
-    },
-  ) {
+    { input, signal }: Pick<RunOptions, "input" | "signal">,
+  ): Promise<CommandResult> {
     using limit = linkAbort(signal ?? new AbortController().signal, {
       afterMs: this.#longestRunMs,
     });

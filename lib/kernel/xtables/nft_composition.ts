@@ -10,9 +10,9 @@ import { ChangeEncoder } from "./encode.ts";
 import { receiptOf } from "./nft_receipt.ts";
 import { refusedChanges } from "./nft_refusals.ts";
 import type { RuleHandles } from "./rule_handles.ts";
-import { toolOf } from "./rules.ts";
+import { toolOf, type XtChange } from "./rules.ts";
 import type { XtSets } from "./sets.ts";
-import type { XtComposable, XtComposition, XtReceipt } from "./xtables.ts";
+import type { XtComposition, XtReceipt } from "./xtables.ts";
 
 /** A load's usual commit has room in this. */
 const CAPACITY = 3 << 20;
@@ -47,7 +47,11 @@ export class NftComposition implements XtComposition {
     return this.#count;
   }
 
-  add(changes: readonly XtComposable[]): void {
+  takes(changes: readonly XtChange[]): boolean {
+    return changes.every(({ kind }) => kind !== "delete-rule");
+  }
+
+  add(changes: readonly XtChange[]): void {
     const { handles } = this.#options;
     for (const change of changes) {
       if ("chain" in change) handles.forget(change);
@@ -63,5 +67,10 @@ export class NftComposition implements XtComposition {
     } catch (error) {
       throw refusedChanges(error, { changes: [], family });
     }
+  }
+
+  /** It is bytes in memory so far. */
+  abandon(): Promise<void> {
+    return Promise.resolve();
   }
 }

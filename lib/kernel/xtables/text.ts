@@ -20,7 +20,7 @@ import {
 /** iptables prints chances with so many digits. */
 const CHANCE_DIGITS = 11;
 /** As much as a pipe holds. */
-const PIECE_LENGTH = 65_536;
+export const PIECE_LENGTH = 65_536;
 
 /** The rule without its place: `-s 10.128.0.0/14 -m comment --comment "…" -j KUBE-MARK-MASQ`; equal for equal rules. */
 export function ruleText(rule: XtRule, family: IpFamily): string {
@@ -48,20 +48,39 @@ export function* changesPieces(
   changes: readonly XtChange[],
   family: IpFamily,
 ): Generator<string> {
-  for (const [table, indexes] of byTable(changes)) {
+  for (const [table, lines] of changesLines(changes, family)) {
     let text = `*${table}\n`;
-    const going = goingChains(changes, indexes);
-    for (const index of indexes) {
-      const change = changes[index];
-      // To declare each of 100,000 chains takes the tool ten times as long as to flush it.
-      const isFlushed = change.kind === "flush-chain" && going.has(change.chain);
-      const line = isFlushed ? `-F ${change.chain}` : changeText(change, family);
-      if (line !== undefined) text += `${line}\n`;
+    for (const line of lines) {
+      text += line;
       if (text.length < PIECE_LENGTH) continue;
       yield text;
       text = "";
     }
     yield `${text}COMMIT\n`;
+  }
+}
+
+/** The lines for each table alone. */
+export function* changesLines(
+  changes: readonly XtChange[],
+  family: IpFamily,
+): Generator<readonly [table: XtTable, lines: Iterable<string>]> {
+  for (const [table, indexes] of byTable(changes)) {
+    yield [table, tableLines(changes, { family, indexes })];
+  }
+}
+
+function* tableLines(
+  changes: readonly XtChange[],
+  { family, indexes }: { readonly family: IpFamily; readonly indexes: readonly number[] },
+): Generator<string> {
+  const going = goingChains(changes, indexes);
+  for (const index of indexes) {
+    const change = changes[index];
+    // To declare each of 100,000 chains takes the tool ten times as long as to flush it.
+    const isFlushed = change.kind === "flush-chain" && going.has(change.chain);
+    const line = isFlushed ? `-F ${change.chain}` : changeText(change, family);
+    if (line !== undefined) yield `${line}\n`;
   }
 }
 

@@ -132,20 +132,29 @@ export interface Xtables {
    * For a load of many changes: they take effect together as those of one `commit`. Absent where that saves
    * nothing.
    */
-  compose?(family: IpFamily): XtComposition;
+  compose?(family: IpFamily, options?: XtComposeOptions): XtComposition;
 }
 
-/** All but those that need the number of a rule. */
-export type XtComposable = Exclude<XtChange, { readonly kind: "delete-rule" }>;
+/** How changes are put together. */
+export interface XtComposeOptions {
+  /** Ends what is under way. */
+  readonly signal?: AbortSignal;
+  /** The table that nearly all of them are for, in a backend that writes one table after the other. */
+  readonly first?: XtTable;
+}
 
 /** A commit that is put together bit by bit. It keeps none of the changes, so a refusal names none of them. */
 export interface XtComposition {
   /** How many changes there are. */
   readonly count: number;
+  /** Whether these can be among them; false in nft for one that needs the number of a rule. */
+  takes(changes: readonly XtChange[]): boolean;
   /** Puts these behind what is there. Throws `TypeError` for a rule that cannot be said. */
-  add(changes: readonly XtComposable[]): void;
+  add(changes: readonly XtChange[]): void;
   /** Once, when all of them are there. */
   commit(): Promise<XtReceipt>;
+  /** Instead: nothing of it is written. */
+  abandon(): Promise<void>;
 }
 
 /**

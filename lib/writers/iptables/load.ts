@@ -4,13 +4,25 @@
  * need not stay in memory until their commit.
  */
 import type { XtChange } from "../../kernel/xtables/rules.ts";
-import type { XtComposable, XtComposition } from "../../kernel/xtables/xtables.ts";
+import type { XtBackend, XtComposition } from "../../kernel/xtables/xtables.ts";
 import type { Batch } from "./batch.ts";
 
-/** As many changes are put together bit by bit; fewer are kept, so that a refusal names one of them. */
-export const changesPerPiece = 100;
-/** New chains are written in commits of so many changes; each is a call of the kernel. */
-export const leavesPerCommit = 4_000;
+/** How a load is cut. */
+export interface Cut {
+  /** As many changes are put together bit by bit; fewer are kept, so that a refusal names one of them. */
+  readonly changesPerPiece: number;
+  /** New chains are written in commits of so many changes. */
+  readonly leavesPerCommit: number;
+}
+
+/**
+ * In nft a commit is a call of the kernel. The older engine writes whole tables, but its tool may read them as soon as
+ * it is known that something is to be changed.
+ */
+export const cuts: Readonly<Record<XtBackend, Cut>> = {
+  nft: { changesPerPiece: 100, leavesPerCommit: 4_000 },
+  legacy: { changesPerPiece: 1, leavesPerCommit: Infinity },
+};
 
 /** What was not taken, and why; without the batch where it was not kept. */
 export interface FailedBatch {
@@ -20,6 +32,7 @@ export interface FailedBatch {
 
 /** What a load is committed by. */
 export interface LoadOptions {
+  readonly cut: Cut;
   readonly commit: (batch: Batch) => Promise<unknown>;
   /** Begins to put changes together; undefined where all of them are to be kept. */
   readonly compose: () => XtComposition | undefined;
@@ -49,7 +62,7 @@ export class Load {
   async take(batch: Batch): Promise<FailedBatch | undefined> {
     if (this.#compose(batch)) {
       const { count = 0 } = this.#composition ?? {};
-      return count < leavesPerCommit ? undefined : await this.#commitComposed();
+      return count < this.#options.cut.leavesPerCommit ? undefined : await this.#commitComposed();
     }
     const failed = this.#composition && await this.#commitComposed() || await this.#underWay;
     if (!failed) this.#send(this.#options.commit(batch), batch);
@@ -62,17 +75,19 @@ export class Load {
     return failed ?? await this.#underWay;
   }
 
-  /** Until nothing is on its way any more. */
+  /** Until nothing is on its way any more; what was not to be committed is given up. */
   async settled(): Promise<void> {
+    await this.#composition?.abandon();
     await this.#underWay;
   }
 
   /** False where the changes have to be kept. */
   #compose({ changes }: Batch): boolean {
+    const { changesPerPiece } = this.#options.cut;
     if (!this.#composition && changes.length < changesPerPiece) return false;
-    if (!changes.every(isComposable)) return false;
-    const composition = this.#composition ??= this.#options.compose();
-    if (!composition) return false;
+    const composition = this.#composition ?? this.#options.compose();
+    if (!composition?.takes(changes)) return false;
+    this.#composition = composition;
     this.#options.composing(changes);
     composition.add(changes);
     this.#tally = sum(this.#tally, tallyOf(changes));
@@ -111,8 +126,4 @@ export function tallyOf(changes: readonly XtChange[]): Tally {
 
 function sum(a: Tally, b: Tally): Tally {
   return { changes: a.changes + b.changes, nat: a.nat + b.nat, filter: a.filter + b.filter };
-}
-
-function isComposable(change: XtChange): change is XtComposable {
-  return change.kind !== "delete-rule";
 }

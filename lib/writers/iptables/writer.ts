@@ -29,14 +29,7 @@ import { Counters } from "./counters.ts";
 import { Draft } from "./draft.ts";
 import { batchFailuresOf, chainsInUse } from "./failures.ts";
 import { FullPlan, sortedByKey } from "./full_plan.ts";
-import {
-  changesPerPiece,
-  type FailedBatch,
-  leavesPerCommit,
-  Load,
-  type Tally,
-  tallyOf,
-} from "./load.ts";
+import { cuts, type FailedBatch, Load, type Tally, tallyOf } from "./load.ts";
 import type { IptablesMetrics } from "./metrics.ts";
 import { OwnStamps } from "./own_stamps.ts";
 import { type ContributionChange, planChange, type ServiceChange } from "./plan.ts";
@@ -242,16 +235,17 @@ export class IptablesWriter implements RuleWriter {
     return new Applied({ context, services, owners: plan.owners, counts: plan.counts, kept });
   }
 
-  /** The older engine writes whole tables. */
   #leavesPerBatch({ keepsChanges }: Search): number {
-    if (this.#xtables.backend !== "nft") return Infinity;
+    const { changesPerPiece, leavesPerCommit } = cuts[this.#xtables.backend];
     return keepsChanges || !this.#xtables.compose ? leavesPerCommit : changesPerPiece;
   }
 
   #load({ keepsChanges }: Search, signal: AbortSignal): Load {
     return new Load({
+      cut: cuts[this.#xtables.backend],
       commit: (batch) => this.#commit(batch, signal),
-      compose: () => keepsChanges ? undefined : this.#xtables.compose?.(this.family),
+      compose: () =>
+        keepsChanges ? undefined : this.#xtables.compose?.(this.family, { signal, first: "nat" }),
       composing: (changes) => this.#watch.changing(changes),
       commitComposed: async (composition, tally) => {
         signal.throwIfAborted();

@@ -6,18 +6,38 @@ import { legacyChains } from "../../../lib/kernel/xtables/legacy_chains.ts";
 import { LegacyComparison } from "../../../lib/kernel/xtables/legacy_comparison.ts";
 import { LegacyXtables } from "../../../lib/kernel/xtables/legacy_xtables.ts";
 import type { XtChange } from "../../../lib/kernel/xtables/rules.ts";
-import { checkBehaviour } from "../../lib/kernel/xtables/behaviour.ts";
+import { checkBehaviour, checkCompositions } from "../../lib/kernel/xtables/behaviour.ts";
 import { XtNamespace } from "./namespace.ts";
 import { sampleChains, sampleChanges, sampleText } from "../../lib/kernel/xtables/sample_chains.ts";
 
 Deno.test("the legacy backend behaves as the fake", async (t) => {
-  await checkBehaviour(t, async () => {
-    const namespace = await XtNamespace.create();
-    return Object.assign(namespace.legacy(), {
-      [Symbol.asyncDispose]: () => namespace[Symbol.asyncDispose](),
-    });
-  });
+  await checkBehaviour(t, openLegacy);
 });
+
+Deno.test("the legacy backend takes changes one by one, and all of them together", async (t) => {
+  await checkCompositions(t, openLegacy);
+});
+
+Deno.test("what is put together and given up changes nothing, and lets the next one go", async () => {
+  await using namespace = await XtNamespace.create();
+  const xtables = namespace.legacy();
+  const place = { table: "nat", chain: "A" } as const;
+  await xtables.commit("IPv4", [{ kind: "add-chain", ...place }]);
+  const before = await xtables.stamp("IPv4");
+  const composition = xtables.compose("IPv4");
+  composition.add([{ kind: "append-rule", ...place, rule: { matches: [] } }]);
+  await composition.abandon();
+  assert.equal(await xtables.stamp("IPv4"), before);
+  await xtables.commit("IPv4", [{ kind: "delete-chain", ...place }]);
+  assert.notEqual(await xtables.stamp("IPv4"), before);
+});
+
+async function openLegacy() {
+  const namespace = await XtNamespace.create();
+  return Object.assign(namespace.legacy(), {
+    [Symbol.asyncDispose]: () => namespace[Symbol.asyncDispose](),
+  });
+}
 
 for (const family of ipFamilies) {
   Deno.test(`our changes are what the tool makes of the same text, ${family}`, async () => {

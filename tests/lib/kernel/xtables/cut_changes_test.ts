@@ -10,12 +10,11 @@ import { readMessages } from "../../../../lib/kernel/netlink/messages.ts";
 import { Msg, RuleAttr } from "../../../../lib/kernel/nf_tables/wire.ts";
 import type { CommitResult, NfTransport } from "../../../../lib/kernel/nf_tables/transport.ts";
 import type { XtChange, XtRule } from "../../../../lib/kernel/xtables/rules.ts";
-import type { XtComposable } from "../../../../lib/kernel/xtables/xtables.ts";
 import { payloadOf } from "../nf_tables/written_attributes.ts";
 
 const table = "nat";
 const rule: XtRule = { matches: [], target: { kind: "jump", chain: "KUBE-MARK-MASQ" } };
-const add = (chain: string): XtComposable => ({ kind: "add-chain", table, chain });
+const add = (chain: string): XtChange => ({ kind: "add-chain", table, chain });
 const flush = (chain: string): XtChange => ({ kind: "flush-chain", table, chain });
 const append = (chain: string): XtChange => ({ kind: "append-rule", table, chain, rule });
 

@@ -95,5 +95,7 @@ Deno.test("the fake refuses as it is told, and remembers what it took", async ()
 });
 
 Deno.test("the fake takes changes one by one, and all of them together", async (t) => {
-  await checkCompositions(t, () => Promise.resolve(new FakeXtables()));
+  for (const backend of ["nft", "legacy"] as const) {
+    await checkCompositions(t, () => Promise.resolve(new FakeXtables({ backend })));
+  }
 });

@@ -1,7 +1,8 @@
 /** Loads of many changes, which nobody keeps until their commit. */
 import assert from "node:assert/strict";
+import type { XtChange } from "../../../../lib/kernel/xtables/rules.ts";
 import { chainsOf } from "../../../../lib/writers/iptables/names.ts";
-import { leavesPerCommit, Load } from "../../../../lib/writers/iptables/load.ts";
+import { cuts, Load } from "../../../../lib/writers/iptables/load.ts";
 import { Batch } from "../../../../lib/writers/iptables/batch.ts";
 import type { ServicePort } from "../../../../lib/snapshot/snapshot.ts";
 import { Harness } from "./harness.ts";
@@ -15,6 +16,8 @@ function servicePorts(length: number): readonly ServicePort[] {
       clusterEndpoints: endpoints("IPv4", [1, 2], [2, 2]),
     }));
 }
+
+const { leavesPerCommit } = cuts.nft;
 
 /** More than are kept. */
 const many = servicePorts(150);
@@ -33,6 +36,65 @@ Deno.test("a load of many changes is one commit, and leaves what few at a time l
   assert.equal(await harness.dump(), await slow.dump());
   assert.equal(await harness.drifted(), false);
   assert.equal((await harness.full(snapshotOf("IPv4", many))).written, 0);
+});
+
+Deno.test("in the legacy backend all that is changed is one commit, with what goes", async () => {
+  const harness = new Harness({ backend: "legacy" });
+  await harness.full(snapshotOf("IPv4", many));
+  harness.restart();
+  const { written } = await harness.full(snapshotOf("IPv4", many.slice(1)));
+  const { changes } = harness.xtables.commits[1];
+  assert.deepEqual([harness.xtables.commits.length, changes.length], [2, written]);
+  const kinds = new Set(changes.map(({ kind }) => kind));
+  assert.deepEqual([...kinds].sort(), ["delete-chain", "delete-rule", "flush-chain"]);
+  const alone = new Harness({ backend: "legacy" });
+  await alone.full(snapshotOf("IPv4", many.slice(1)));
+  assert.equal(await harness.dump(), await alone.dump());
+  harness.restart();
+  assert.equal((await harness.full(snapshotOf("IPv4", many.slice(1)))).written, 0);
+  assert.equal(harness.xtables.commits.length, 2);
+});
+
+Deno.test("in the legacy backend the first new chain goes out before the next Service is looked at", async () => {
+  const harness = new Harness({ backend: "legacy" });
+  const added: number[] = [];
+  const { compose } = harness.xtables;
+  Object.defineProperty(harness.xtables, "compose", {
+    value: (...asked: Parameters<NonNullable<typeof compose>>) => {
+      const composition = compose?.(...asked);
+      assert.ok(composition);
+      const add = composition.add.bind(composition);
+      return Object.assign(composition, {
+        add: (changes: readonly XtChange[]) => (added.push(changes.length), add(changes)),
+      });
+    },
+  });
+  await harness.full(snapshotOf("IPv4", many));
+  assert.ok(added.length > many.length && Math.max(...added.slice(0, -1)) < 50, added.join());
+});
+
+Deno.test("what a load put together is given up where it does not come to its end", async () => {
+  let given = 0;
+  const load = new Load({
+    cut: cuts.legacy,
+    commit: () => Promise.reject(new Error("nothing is kept here")),
+    compose: () => ({
+      count: 0,
+      takes: () => true,
+      add: () => {},
+      abandon: () => Promise.resolve(void given++),
+      commit: () => Promise.reject(new Error("commits go another way here")),
+    }),
+    commitComposed: () => Promise.resolve(),
+    composing: () => {},
+  });
+  assert.equal(await load.take(batchOf(1)), undefined);
+  assert.equal(await load.take(batchOf(1)), undefined);
+  await load.settled();
+  assert.equal(given, 1);
+  await load.finish();
+  await load.settled();
+  assert.equal(given, 1);
 });
 
 Deno.test("a load through a small socket has commits as large as any other's", async () => {
@@ -72,6 +134,7 @@ Deno.test("a load is committed in its order, one commit at a time, and ends with
   };
   let count = 0;
   const load = new Load({
+    cut: cuts.nft,
     commit: ({ changes }) => noting(`kept ${changes.length}`),
     compose: () => {
       count = 0;
@@ -79,7 +142,9 @@ Deno.test("a load is committed in its order, one commit at a time, and ends with
         get count() {
           return count;
         },
+        takes: (changes) => changes.every(({ kind }) => kind !== "delete-rule"),
         add: ({ length }) => count += length,
+        abandon: () => Promise.resolve(),
         commit: () => Promise.reject(new Error("commits go another way here")),
       };
     },

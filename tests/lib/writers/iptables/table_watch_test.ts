@@ -144,7 +144,8 @@ Deno.test("a size that was about to be put right, and was not, is looked at when
   const ours = (await reading.rules("nat", [chain])).get(chain) ?? [];
   edit(flush);
   await look(2_000, true);
-  harness.xtables.failNextCommit({ refusal: "not-permitted", message: "no" });
+  // The first time nobody knows what was refused.
+  harness.xtables.failNextCommit({ refusal: "not-permitted", message: "no" }, 2);
   await assert.rejects(harness.full(snapshot));
   for (const { rule } of ours) {
     assert.ok(rule);
@@ -298,7 +299,8 @@ Deno.test("what a sync that did not come to its end left is compared by the next
   const { compared, edit, harness, look } = await watched();
   edit(flush);
   await look(0, true);
-  harness.xtables.failNextCommit({ refusal: "not-permitted", message: "no" });
+  // The first time nobody knows what was refused.
+  harness.xtables.failNextCommit({ refusal: "not-permitted", message: "no" }, 2);
   await assert.rejects(harness.full(snapshot));
   compared.splice(0);
   await harness.full(snapshot);
