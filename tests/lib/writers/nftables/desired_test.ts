@@ -3,8 +3,9 @@ import { decodeElements } from "../../../../lib/kernel/nftables/decode_elements.
 import { elementText } from "../../../../lib/kernel/nftables/text.ts";
 import { groupServicePorts, wantedTable } from "../../../../lib/writers/nftables/desired.ts";
 import type { SetName } from "../../../../lib/writers/nftables/sets.ts";
+import type { ServicePort } from "../../../../lib/snapshot/snapshot.ts";
 import { definitionOf } from "../../../../lib/writers/nftables/shards.ts";
-import { endpoints, servicePort, settings } from "./samples.ts";
+import { addresses, endpoints, servicePort, settings } from "./samples.ts";
 
 const web = servicePort({
   name: "web",
@@ -64,4 +65,25 @@ Deno.test("groupServicePorts() makes larger groups beside leftovers, where each 
     groupServicePorts(services, { leftovers }).map(({ length }) => length);
   assert.deepEqual(sizes(false), [1_000, 1_000, 1_000, 1_000, 1_000, 500]);
   assert.deepEqual(sizes(true), [3_000, 2_500]);
+});
+
+Deno.test("groupServicePorts() counts each frontend's endpoints against what a batch takes", () => {
+  // A frontend has one element more than endpoints, and two frontends are counted at least.
+  const sample = (name: string, count: number, more: Partial<ServicePort> = {}) =>
+    servicePort({
+      name,
+      clusterEndpoints: new Array(count).fill(endpoints("IPv4", [9, 1])[0]),
+      ...more,
+    });
+  const sizes = (...all: readonly ServicePort[]) =>
+    groupServicePorts(new Map(all.map((each) => [each.key, each])), { leftovers: false })
+      .map(({ length }) => length);
+  assert.deepEqual(sizes(sample("a", 4_999), sample("b", 4_999), sample("c", 0)), [2, 1]);
+  assert.deepEqual(sizes(sample("a", 4_999), sample("b", 5_000)), [1, 1]);
+  const loadBalancerVIPs = [addresses.IPv4.loadBalancer(1)];
+  assert.deepEqual(sizes(sample("a", 3_332, { loadBalancerVIPs }), sample("b", 4_999)), [2]);
+  assert.deepEqual(sizes(sample("a", 3_333, { loadBalancerVIPs }), sample("b", 4_999)), [1, 1]);
+  const externalIPs = [addresses.IPv4.external(1)];
+  assert.deepEqual(sizes(sample("a", 3_333, { externalIPs }), sample("b", 4_999)), [1, 1]);
+  assert.deepEqual(sizes(sample("a", 3_332, { externalIPs }), sample("b", 4_999)), [2]);
 });
