@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { ipFamilies, type IpFamily } from "../../lib/base/ip_family.ts";
 import type { IpsetChange } from "../../lib/kernel/ipset/ipset.ts";
 import { ourProgramArgv } from "./rig/our_program.ts";
-import { type CommandResult, tryCommand } from "./rig/command.ts";
+import { type CommandResult, signalAfter, tryCommand } from "./rig/command.ts";
 import { setupsOf } from "../scenarios/setups.ts";
 import { ManifestFolder, runArgv } from "./rig/programmers/program.ts";
 import { XtNamespace } from "./xtables/namespace.ts";
@@ -218,9 +218,8 @@ Deno.test(`cleanup killed at ${kills} random moments leaves all or nothing of a 
       await addProxyRules(node);
       const [program, ...args] = cleanupArgv(namespace, "--mode=all");
       const process = new Deno.Command(program, { args, stdout: "null", stderr: "null" }).spawn();
-      const timer = setTimeout(() => process.kill("SIGKILL"), atMs);
+      using _ = signalAfter(process, { signal: "SIGKILL", ms: atMs });
       await process.status;
-      clearTimeout(timer);
       for (const family of ipFamilies) {
         const left = await chainsLeft(family);
         assert.ok(left === 0 || left === 2, `${family}: ${left} of 2 tables have their chain`);

@@ -12,6 +12,7 @@ import {
 } from "../scenarios/setups.ts";
 import { shopServices } from "../scenarios/shop_services.ts";
 import type { Cluster } from "./rig/cluster.ts";
+import { signalAfter } from "./rig/command.ts";
 import { leaveOldRules } from "./rig/old_rules.ts";
 import { ourProgramArgv } from "./rig/our_program.ts";
 import { ManifestFolder, ProgramProcess, runArgv } from "./rig/programmers/program.ts";
@@ -73,9 +74,8 @@ Deno.test(`cleanup killed at ${kills} random moments under traffic: nobody notic
       underLoad(cluster, load, async () => {
         const [program, ...args] = cluster.inside("node", argv);
         const process = new Deno.Command(program, { args, stdout: "null", stderr: "null" }).spawn();
-        const timer = setTimeout(() => process.kill("SIGKILL"), atMs);
+        using _ = signalAfter(process, { signal: "SIGKILL", ms: atMs });
         await process.status;
-        clearTimeout(timer);
         await cleanUp();
         assert.equal(await othersRules(cluster), undisturbed);
       }));
@@ -92,9 +92,8 @@ Deno.test(`cleanup interrupted at ${kills} random moments says what it did by th
       const [program, ...args] = cluster.inside("node", argv);
       const command = new Deno.Command(program, { args, stdout: "piped", stderr: "piped" });
       const process = command.spawn();
-      const timer = setTimeout(() => process.kill("SIGINT"), atMs);
+      using _ = signalAfter(process, { signal: "SIGINT", ms: atMs });
       const { code, stdout } = await process.output();
-      clearTimeout(timer);
       const text = new TextDecoder().decode(stdout);
       // Before it listens to signals it has done nothing, and says nothing.
       const [done] = text === "" ? [{ removed: [], remaining: ["all"] }] : JSON.parse(text).modes;

@@ -39,3 +39,18 @@ export async function runCommand(argv: readonly string[], stdin: string = ""): P
   const words = result.stderr.trim() || result.stdout.trim();
   throw new Error(`Cannot run "${argv.join(" ")}": exit code ${result.code}: ${words}`);
 }
+
+/** Sends the signal in that many milliseconds, unless the process has ended by then; not once it is disposed. */
+export function signalAfter(
+  process: Deno.ChildProcess,
+  { ms, signal }: { readonly signal: Deno.Signal; readonly ms: number },
+): Disposable {
+  const timer = setTimeout(() => {
+    try {
+      process.kill(signal);
+    } catch {
+      // It ended a moment ago.
+    }
+  }, ms);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
