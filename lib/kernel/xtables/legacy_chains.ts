@@ -2,7 +2,7 @@
  * The chains of a table of the older engine, each with a number that is made of all that its rules say. The
  * numbers of a hundred megabytes take some ten milliseconds, so what did not change need not be read.
  */
-import { turnOfTheEventLoop } from "../../base/event_loop.ts";
+import { TurnsNowAndThen } from "../../base/event_loop.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import type { LegacyBlob } from "./legacy_blob.ts";
 import {
@@ -24,8 +24,8 @@ export interface LegacyChain {
   readonly fingerprint: number;
 }
 
-/** The event loop has its turn after so many: some milliseconds, where each has a few rules. */
-const CHAINS_PER_TURN = 2_000;
+/** The event loop may have its turn after so many: a millisecond, where each has a few rules. */
+const CHAINS_PER_PIECE = 500;
 /** The chains that the kernel calls itself, by the numbers of their hooks. */
 const BUILT_IN = ["PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"];
 
@@ -35,7 +35,8 @@ export async function legacyChains(
   family: IpFamily,
 ): Promise<ReadonlyMap<string, LegacyChain>> {
   const walk = new ChainWalk(blob, family);
-  while (walk.go(CHAINS_PER_TURN)) await turnOfTheEventLoop();
+  const turns = new TurnsNowAndThen();
+  while (walk.go(CHAINS_PER_PIECE)) await turns.take();
   return walk.chains;
 }
 

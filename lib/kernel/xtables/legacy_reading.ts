@@ -3,7 +3,7 @@
  * for them. A rule that our language cannot say may be one of ours in another version's form: what
  * iptables' own tool says of its chain is asked then.
  */
-import { turnOfTheEventLoop } from "../../base/event_loop.ts";
+import { TurnsNowAndThen } from "../../base/event_loop.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { differing } from "./differing.ts";
 import type { LegacyBlob } from "./legacy_blob.ts";
@@ -24,8 +24,8 @@ export interface LegacyReadingOptions {
   readonly words: ToolWords;
 }
 
-/** The event loop has its turn after so many: some milliseconds. */
-const CHAINS_PER_TURN = 200;
+/** The event loop may have its turn after so many. */
+const CHAINS_PER_PIECE = 20;
 
 interface LegacyTable {
   readonly chains: ReadonlyMap<string, LegacyChain>;
@@ -36,6 +36,7 @@ interface LegacyTable {
 export class LegacyReading implements XtReading {
   readonly chains: readonly XtChain[];
   readonly #options: LegacyReadingOptions;
+  readonly #turns = new TurnsNowAndThen();
   readonly #tables: ReadonlyMap<XtTable, LegacyTable>;
 
   /** Throws `RangeError` where the bytes are garbage. */
@@ -104,7 +105,7 @@ export class LegacyReading implements XtReading {
     const found: string[] = [];
     let seen = 0;
     for (const [chain, rules] of wanted) {
-      if (++seen % CHAINS_PER_TURN === 0) await turnOfTheEventLoop();
+      if (++seen % CHAINS_PER_PIECE === 0) await this.#turns.take();
       // What is not as long need not be decoded, and what is the very same needs no words.
       const isAsLong = this.#chain(table, chain)?.rules.count === rules.length;
       if (isAsLong && this.#isVery(table, chain, rules)) continue;

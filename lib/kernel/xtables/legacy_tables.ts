@@ -2,7 +2,7 @@
  * Which of the older tables there are, and what is in them, without a tool and without loading anything:
  * asking for a table that is not there would make it.
  */
-import { turnOfTheEventLoop } from "../../base/event_loop.ts";
+import { TurnsNowAndThen } from "../../base/event_loop.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
 import { Errno } from "../errno.ts";
 import { KernelFiles } from "../kernel_files.ts";
@@ -39,8 +39,8 @@ export interface LegacyTables {
   blob(family: IpFamily, table: XtTable): Promise<LegacyBlob>;
 }
 
-/** The event loop has its turn after so many: some milliseconds, where each has a few rules. */
-const CHAINS_PER_TURN = 2_000;
+/** The event loop may have its turn after so many: a millisecond, where each has a few rules. */
+const CHAINS_PER_PIECE = 500;
 
 /** The file comes with the module. */
 const NAMES: Readonly<Record<IpFamily, string>> = {
@@ -97,11 +97,12 @@ async function wantedIn(
   chains: readonly string[],
 ): Promise<readonly string[]> {
   const found: string[] = [];
+  const turns = new TurnsNowAndThen();
   let seen = 0;
   for (const chain of chainNames(entries, family)) {
     if (chains.includes(chain)) found.push(chain);
     if (found.length === chains.length) break;
-    if (++seen % CHAINS_PER_TURN === 0) await turnOfTheEventLoop();
+    if (++seen % CHAINS_PER_PIECE === 0) await turns.take();
   }
   return found;
 }

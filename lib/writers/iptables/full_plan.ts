@@ -3,7 +3,7 @@
  * groups, so that their rules need not all be in memory at once: what is new goes out as it is found,
  * since nothing leads to it yet; what packets meet comes last, in one batch.
  */
-import { turnOfTheEventLoop } from "../../base/event_loop.ts";
+import { TurnsNowAndThen } from "../../base/event_loop.ts";
 import { setOf } from "../../base/list_of.ts";
 import type { XtRule } from "../../kernel/xtables/rules.ts";
 import type { XtReading } from "../../kernel/xtables/xtables.ts";
@@ -18,8 +18,6 @@ import { lastRulesOf, missingJumps, nameOf, sharedDifference } from "./shared_ch
 
 /** As many own chains are compared in one go as the kernel is asked for at once: their rules wait for it. */
 const chainsPerGroup = 200;
-/** So many service ports are looked at before everything else has its turn. */
-const servicesPerTurn = 20;
 
 /** What the tables shall hold. */
 export interface Desired {
@@ -62,12 +60,12 @@ export class FullPlan {
   async *batches(): AsyncGenerator<Batch> {
     this.#addWhatIsBare();
     await this.#compareStatic();
-    let seen = 0;
+    const turns = new TurnsNowAndThen();
     for (const servicePort of this.#desired.services) {
       this.#add(servicePort);
       if (this.#compared.size >= chainsPerGroup) await this.#compareOwnChains();
       if (this.#draft.leafCount >= this.#options.leavesPerBatch) yield this.#draft.takeLeaves();
-      if (++seen % servicesPerTurn === 0) await turnOfTheEventLoop();
+      await turns.take();
     }
     await this.#compareOwnChains();
     await this.#compareSharedChains();
