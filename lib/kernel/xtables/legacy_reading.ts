@@ -106,21 +106,22 @@ export class LegacyReading implements XtReading {
     let seen = 0;
     for (const [chain, rules] of wanted) {
       if (++seen % CHAINS_PER_PIECE === 0) await this.#turns.take();
-      // What is not as long need not be decoded, and what is the very same needs no words.
+      if (this.holds(table, chain, rules)) continue;
+      // What is not as long need not be decoded.
       const isAsLong = this.#chain(table, chain)?.rules.count === rules.length;
-      if (isAsLong && this.#isVery(table, chain, rules)) continue;
       const there = isAsLong ? await this.rules(table, [chain]) : new Map();
       found.push(...differing(new Map([[chain, rules]]), there, family));
     }
     return found;
   }
 
-  /** Whether a chain that is there has these rules, as many as they are; it may have them in other words as well. */
-  #isVery(table: XtTable, chain: string, wanted: readonly XtRule[]): boolean {
+  holds(table: XtTable, chain: string, rules: readonly XtRule[]): boolean {
     const found = this.#tables.get(table);
-    let at = this.#chain(table, chain)?.rules.from ?? 0;
-    for (const rule of wanted) {
-      const next = found?.comparison.behindSame(at, rule);
+    const there = found?.chains.get(chain);
+    if (!found || there?.rules.count !== rules.length) return false;
+    let at = there.rules.from;
+    for (const rule of rules) {
+      const next = found.comparison.behindSame(at, rule);
       if (next === undefined) return false;
       at = next;
     }

@@ -82,6 +82,11 @@ export interface XtRules {
     table: XtTable,
     wanted: ReadonlyMap<string, readonly XtRule[]>,
   ): Promise<readonly string[]>;
+  /**
+   * Whether a chain surely holds exactly these rules. It may do so all the same where the answer is no. Absent
+   * where that takes as long as `rules`.
+   */
+  holds?(table: XtTable, chain: string, rules: readonly XtRule[]): boolean;
 }
 
 /**

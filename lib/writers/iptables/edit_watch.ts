@@ -21,10 +21,21 @@ export interface WatchOptions {
   readonly ownStamps: OwnStamps;
 }
 
+/** Tables as they were in a state. */
+export interface Read {
+  readonly reading: XtReading;
+  readonly stamp: XtStamp;
+}
+
 /** Finds edits of others, and knows what is right without being read again. */
 export interface EditWatch {
   /** Reads the tables; `agree` takes what it gives once all of it turns out to be right. */
-  read(): Promise<{ readonly reading: XtReading; readonly stamp: XtStamp }>;
+  read(): Promise<Read>;
+  /**
+   * Reads them for a `read` that comes soon, while others are still finding out what is wanted. Absent where a
+   * reading is no more than a list of chains.
+   */
+  readAhead?(): void;
   /** What these chains held at that state is right, or is about to be made right by our own commits. */
   agree(stamp: XtStamp, chains: readonly XtChain[]): void;
   /** All that was to be made right has been. */
@@ -58,5 +69,6 @@ export function readingOver(
     chains: reading.chains,
     rules: (table, chains) => reading.rules(table, chains),
     differing,
+    ...(reading.holds && { holds: reading.holds.bind(reading) }),
   };
 }

@@ -96,7 +96,7 @@ class IptablesRuntime implements ModeRuntime {
         backend,
       });
     }
-    return new IptablesWriter({
+    const writer = new IptablesWriter({
       family,
       xtables: await kernel.xtables(choice.backend),
       facts: this.#facts(kernel),
@@ -106,6 +106,8 @@ class IptablesRuntime implements ModeRuntime {
       backendWatch: this.#backendWatch,
       ...(this.#metrics ? { metrics: this.#metrics } : {}),
     });
+    writer.readAhead();
+    return writer;
   }
 
   renderText({ family, services, settings }: Parameters<ModeRuntime["renderText"]>[0]) {

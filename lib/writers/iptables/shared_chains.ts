@@ -49,8 +49,10 @@ export async function sharedDifference(
   place: ChainPlace,
   { context, wanted }: { readonly context: RuleContext; readonly wanted: readonly OwnedRule[] },
 ): Promise<SharedDifference> {
-  const there = (await reading.rules(place.table, [place.chain])).get(place.chain) ?? [];
   const last = lastRulesOf(place, context);
+  const inOrder = reading.holds && [...wanted.map(({ rule }) => rule), ...last];
+  if (inOrder && reading.holds?.(place.table, place.chain, inOrder)) return { kind: "equal" };
+  const there = (await reading.rules(place.table, [place.chain])).get(place.chain) ?? [];
   return compareShared(there, { family: context.family, wanted, last });
 }
 

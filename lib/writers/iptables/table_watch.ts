@@ -7,7 +7,7 @@
 import type { XtChange, XtTable } from "../../kernel/xtables/rules.ts";
 import type { XtChain, XtReading, XtReceipt, XtStamp } from "../../kernel/xtables/xtables.ts";
 import type { Applied } from "./applied.ts";
-import { type EditWatch, readingOver, type WatchOptions } from "./edit_watch.ts";
+import { type EditWatch, type Read, readingOver, type WatchOptions } from "./edit_watch.ts";
 import { groupsOf } from "./full_plan.ts";
 import { areRulesDifferentIn, type Compared, hasOurChains } from "./look.ts";
 import { ownTables } from "./rules/static_chains.ts";
@@ -28,8 +28,14 @@ const atLeisure: Pace = { share: 1 / 60, longestMs: unaskedMs };
 /** Chains that are compared at once; in between, whoever wants to write has his turn. */
 const chainsPerQuestion = 400;
 
-/** Fingerprints of chains that were right, by their names with their tables. */
-type Prints = Map<string, XtChain["fingerprint"]>;
+/**
+ * What was read ahead counts for so long: somebody may have put a rule in the place of another meanwhile, which is found
+ * when all tables are read unasked.
+ */
+const aheadMs = 5_000;
+
+/** Fingerprints of chains that were right, by their tables and names. */
+type Prints = Map<XtTable, Map<string, XtChain["fingerprint"]>>;
 
 export class TableWatch implements EditWatch {
   readonly #options: WatchOptions;
@@ -49,6 +55,8 @@ export class TableWatch implements EditWatch {
   #agreed: Prints | undefined;
   /** Own chains that held what is known to be right at the last reading for a comparison. */
   #unchanged: ReadonlySet<string> = new Set();
+  /** What was read ahead, until it is asked for; undefined: it could not be read. */
+  #ahead: Promise<Read & { readonly readAt: number } | undefined> | undefined;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -57,16 +65,38 @@ export class TableWatch implements EditWatch {
     this.#leisureTurns = new Turns(options.clock);
   }
 
-  async read(): Promise<{ readonly reading: XtReading; readonly stamp: XtStamp }> {
+  readAhead(): void {
+    const readAt = this.#options.clock.monotonic();
+    // Why it cannot be read says whoever needs it.
+    this.#ahead = this.#readNow().then((read) => ({ ...read, readAt }), () => undefined);
+  }
+
+  async read(): Promise<Read> {
+    const read = await this.#takeAhead() ?? await this.#readNow();
+    const unchanged = new Set<string>();
+    if (this.#right.size > 0) {
+      for (const chain of read.reading.chains) {
+        if (chain.table === "nat" && this.#isRight(chain)) unchanged.add(chain.name);
+      }
+    }
+    this.#unchanged = unchanged;
+    return read;
+  }
+
+  async #readNow(): Promise<Read> {
     const { family, xtables } = this.#options;
     const stamp = await xtables.stamp(family);
-    const reading = await xtables.read(family, ownTables);
-    this.#unchanged = new Set(
-      reading.chains.flatMap((chain) =>
-        chain.table === "nat" && this.#isRight(chain) ? [chain.name] : []
-      ),
-    );
-    return { stamp, reading };
+    return { stamp, reading: await xtables.read(family, ownTables) };
+  }
+
+  /** Undefined where it is not as it was then. */
+  async #takeAhead(): Promise<Read | undefined> {
+    const { clock, family, xtables } = this.#options;
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    const read = await ahead;
+    if (!read || clock.monotonic() - read.readAt > aheadMs) return undefined;
+    return await xtables.stamp(family) === read.stamp ? read : undefined;
   }
 
   agree(stamp: XtStamp, chains: readonly XtChain[]): void {
@@ -89,6 +119,7 @@ export class TableWatch implements EditWatch {
 
   over(reading: XtReading, isSame: (chain: string) => boolean): XtReading {
     const unchanged = this.#unchanged;
+    if (unchanged.size === 0) return reading;
     return readingOver(reading, (chain) => unchanged.has(chain) && isSame(chain));
   }
 
@@ -101,9 +132,8 @@ export class TableWatch implements EditWatch {
     for (const change of changes) {
       if (change.kind === "add-table") continue;
       this.#isUnsure = true;
-      const name = nameOf(change.table, change.chain);
-      this.#right.delete(name);
-      this.#agreed?.delete(name);
+      this.#right.get(change.table)?.delete(change.chain);
+      this.#agreed?.get(change.table)?.delete(change.chain);
     }
   }
 
@@ -186,10 +216,14 @@ export class TableWatch implements EditWatch {
   }
 
   #isRight({ fingerprint, name, table }: XtChain): boolean {
-    return this.#right.get(nameOf(table, name)) === fingerprint;
+    return this.#right.get(table)?.get(name) === fingerprint;
   }
 }
 
 function take(chains: readonly XtChain[], prints: Prints): void {
-  for (const { fingerprint, name, table } of chains) prints.set(nameOf(table, name), fingerprint);
+  for (const { fingerprint, name, table } of chains) {
+    const there = prints.get(table);
+    if (there) there.set(name, fingerprint);
+    else prints.set(table, new Map([[name, fingerprint]]));
+  }
 }

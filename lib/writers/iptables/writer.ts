@@ -84,6 +84,11 @@ export class IptablesWriter implements RuleWriter {
     this.#watch = xtables.backend === "nft" ? new Watch(watch) : new TableWatch(watch);
   }
 
+  /** For a first sync that comes soon: what takes time and asks nothing of the snapshot begins now. */
+  readAhead(): void {
+    this.#watch.readAhead?.();
+  }
+
   async sync(snapshot: Snapshot, changes: Changes, signal: AbortSignal): Promise<SyncReport> {
     signal.throwIfAborted();
     const { family } = this;

@@ -168,6 +168,22 @@ Deno.test("what our language cannot decode is asked of the tool once, as long as
   assert.equal(asked.times, 3);
 });
 
+Deno.test("a chain surely holds the rules that it has, in their order and no others", async () => {
+  const rules = [accept, jumpTo("A"), { matches: [] }];
+  const reading = await read([{ ...prerouting, rules }, { name: "A", rules: [] }], "IPv4");
+  const holds = (...wanted: readonly XtRule[]) => reading.holds("nat", "PREROUTING", wanted);
+  assert.equal(holds(...rules), true);
+  assert.deepEqual(
+    [holds(), holds(...rules.toReversed()), holds(...rules, accept), holds(accept, jumpTo("A"))],
+    [false, false, false, false],
+  );
+  assert.deepEqual([reading.holds("nat", "A", []), reading.holds("nat", "GONE", [])], [
+    true,
+    false,
+  ]);
+  assert.equal(reading.holds("filter", "PREROUTING", rules), false);
+});
+
 Deno.test("what leads to a chain is known also where the rest is not", async () => {
   const edit = (entry: Uint8Array) => entry[entryOffsets.IPv4.matches + 31] = 9;
   const rule = { ...jumpTo("A"), matches: [{ kind: "comment", text: "x" }] } as const;

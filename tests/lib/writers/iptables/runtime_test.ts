@@ -180,6 +180,20 @@ Deno.test("INVALID packets are dropped unless conntrack takes all packets for wh
   }
 });
 
+Deno.test("a writer of the legacy backend reads the tables before it knows what is wanted", async () => {
+  const kernel = new FakeKernel();
+  const asked: string[] = [];
+  const read = kernel.rules.legacy.read.bind(kernel.rules.legacy);
+  kernel.rules.legacy.read = (family, tables) => (asked.push(tables.join()), read(family, tables));
+  const runtime = createRuntime({ ...plain, backend: "legacy" });
+  const logger = new FakeLogger();
+  await using writer = await runtime.createWriter({ family: "IPv4", kernel, logger });
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual(asked, ["filter,nat,mangle"]);
+  await writer.sync(snapshotOf("IPv4", []), { kind: "all" }, signal);
+  assert.equal(asked.length, 1);
+});
+
 Deno.test("the metrics are upstream's, and show what was counted", async () => {
   const kernel = new FakeKernel();
   const runtime = createRuntime({ ...plain, backend: "nft" });

@@ -358,3 +358,52 @@ Deno.test("what others did beside a commit of ours is found", async () => {
   await harness.some(snapshotOf("IPv4", [web]), api);
   assert.deepEqual((await look(0, true)).readings, ["filter"]);
 });
+
+/** A program that starts again over right rules, and what it read. */
+async function restarted() {
+  const harness = new Harness({ backend: "legacy" });
+  await harness.full(snapshot);
+  harness.restart();
+  let readings = 0;
+  const read = harness.xtables.read.bind(harness.xtables);
+  harness.xtables.read = (...asked) => (readings++, read(...asked));
+  const edit = (...changes: readonly XtChange[]) => harness.xtables.edit("IPv4", changes);
+  return { harness, edit, readings: () => readings };
+}
+
+Deno.test("what a start read ahead is not read again, once", async () => {
+  const { harness, readings } = await restarted();
+  harness.writer.readAhead();
+  harness.clock.pass(4_000);
+  for (const count of [1, 2]) {
+    assert.equal((await harness.full(snapshot)).written, 0);
+    assert.equal(readings(), count);
+  }
+});
+
+Deno.test("what a start read ahead counts neither when somebody wrote since, nor when it is old", async () => {
+  const edited = await restarted();
+  edited.harness.writer.readAhead();
+  edited.edit(flush);
+  assert.ok((await edited.harness.full(snapshot)).written > 0);
+  assert.equal(edited.readings(), 2);
+  const old = await restarted();
+  old.harness.writer.readAhead();
+  await replaceRule(old.harness, chain);
+  const readings = old.readings();
+  old.harness.clock.pass(6_000);
+  assert.ok((await old.harness.full(snapshot)).written > 0);
+  assert.equal(old.readings(), readings + 1);
+});
+
+Deno.test("what could not be read ahead is read when it is needed, and says then what is wrong", async () => {
+  const { harness } = await restarted();
+  const { read } = harness.xtables;
+  harness.xtables.read = () => Promise.reject(new Error("no right to"));
+  harness.writer.readAhead();
+  await assert.rejects(harness.full(snapshot), { message: "no right to" });
+  harness.writer.readAhead();
+  await new Promise((resolve) => setTimeout(resolve));
+  harness.xtables.read = read;
+  assert.equal((await harness.full(snapshot)).written, 0);
+});
