@@ -31,7 +31,7 @@ export function outcomeText(
   { mode, plan, report }: ModeOutcome,
   { dryRun }: Pick<PlanTextOptions, "dryRun">,
 ): string {
-  const { remaining, removed } = report;
+  const { kept = [], remaining, removed } = report;
   const remains = remaining.map(({ reason, what }) => `${mode} mode: ${what} remains: ${reason}\n`);
   if (dryRun && plan.steps.length > 0) {
     return [`${mode} mode: nothing was changed (dry run)\n`, ...remains].join("");
@@ -39,7 +39,8 @@ export function outcomeText(
   const done = removed.length > 0
     ? [`${mode} mode: removed ${many(removed.length, "thing")}\n`]
     : [];
-  return [...done, ...remains].join("");
+  const keeps = kept.map(({ reason, what }) => `${mode} mode: kept ${what}: ${reason}\n`);
+  return [...done, ...keeps, ...remains].join("");
 }
 
 /** The same facts for programs. Fields are added under the same schemaVersion, never changed. */
@@ -48,7 +49,7 @@ export function outcomesJson(outcomes: readonly ModeOutcome[], dryRun: boolean):
     mode,
     planned: plan.steps,
     removed: report.removed,
-    kept: plan.kept,
+    kept: [...plan.kept, ...report.kept ?? []],
     remaining: report.remaining,
     remarks: plan.remarks ?? [],
   }));

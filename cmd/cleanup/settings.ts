@@ -49,6 +49,7 @@ export function removalWithSettings(
         : await removal.apply(kernel, { ...plan, steps: others }, signal);
       const report = putBack(plan, { kernel, knowledge, mode, settings, signal });
       return {
+        ...done,
         removed: [...done.removed, ...report.removed],
         remaining: [...done.remaining, ...report.remaining],
       };

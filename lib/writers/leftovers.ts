@@ -51,6 +51,8 @@ export interface RemovalPlan {
 export interface RemovalReport {
   readonly removed: readonly RemovalStep[];
   readonly remaining: readonly Kept[];
+  /** What was planned, and turned out to be still needed by somebody: does not count as remaining. */
+  readonly kept?: readonly Kept[];
 }
 
 /**

@@ -1,11 +1,14 @@
 /** The kernel's counters that rules of this mode counted into: they outlive the rules. */
+import { systemClock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
+import { waitsForRulesMs } from "../../kernel/nf_tables/letting_go.ts";
 import type { Kept, Removal, RemovalPlan, RemovalReport, RemovalStep } from "../leftovers.ts";
 import { invalidCounter, localhostCounter } from "./names.ts";
 
 const counters = [invalidCounter, localhostCounter];
 const kind = "packet counter";
+const stillUsed = "a rule that is not kube-proxy's counts into it";
 /** The module that has them. */
 const module = "nfnetlink_acct";
 
@@ -21,10 +24,11 @@ export function withCounters(removal: Removal): Removal {
       const report: RemovalReport = others.length === 0
         ? { removed: [], remaining: [] }
         : await removal.apply(kernel, { ...plan, steps: others }, signal);
-      const gone = removeCounters(kernel, plan, signal);
+      const gone = await removeCounters(kernel, plan, signal);
       return {
         removed: [...report.removed, ...gone.removed],
         remaining: [...report.remaining, ...gone.remaining],
+        kept: gone.kept,
       };
     },
   };
@@ -49,21 +53,31 @@ function findCounters({ host, nfacct }: Kernel, { steps }: RemovalPlan): readonl
   }
 }
 
-function removeCounters(
+async function removeCounters(
   { nfacct }: Kernel,
   { steps }: RemovalPlan,
   signal: AbortSignal,
-): RemovalReport {
+): Promise<RemovalReport> {
   const removed: RemovalStep[] = [];
   const remaining: Kept[] = [];
-  for (const step of steps.filter((each) => each.kind === kind)) {
-    try {
-      signal.throwIfAborted();
-      if (nfacct.remove(step.name)) removed.push(step);
-    } catch (error) {
-      const reason = signal.aborted ? "stopped before it was removed" : describeError(error);
-      remaining.push({ what: `${kind} ${step.name}`, reason });
+  // A rule lets go of its counter a moment after it was removed.
+  let waiting = steps.filter((each) => each.kind === kind);
+  for (const waitMs of [0, ...waitsForRulesMs]) {
+    if (waiting.length === 0) break;
+    await systemClock.sleep(waitMs, signal);
+    const busy: RemovalStep[] = [];
+    for (const step of waiting) {
+      try {
+        signal.throwIfAborted();
+        if (nfacct.remove(step.name)) removed.push(step);
+        else busy.push(step);
+      } catch (error) {
+        const reason = signal.aborted ? "stopped before it was removed" : describeError(error);
+        remaining.push({ what: `${kind} ${step.name}`, reason });
+      }
     }
+    waiting = busy;
   }
-  return { removed, remaining };
+  const kept = waiting.map(({ name }) => ({ what: `${kind} ${name}`, reason: stillUsed }));
+  return { removed, remaining, kept };
 }

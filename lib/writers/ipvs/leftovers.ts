@@ -7,6 +7,7 @@ import type { IpsetChange } from "../../kernel/ipset/ipset.ts";
 import type { IpvsChange, IpvsProtocol } from "../../kernel/ipvs/ipvs.ts";
 import { frontendText } from "../../kernel/ipvs/text.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
+import { waitsForRulesMs } from "../../kernel/nf_tables/letting_go.ts";
 import { findChains } from "../kube_chains/find_chains.ts";
 import { IpvsChain, natTable } from "../kube_chains/names.ts";
 import { ipvsOwned, isIptablesChain } from "../kube_chains/owned_chains.ts";
@@ -178,8 +179,6 @@ async function removeServers(
   }
 }
 
-/** nf_tables lets go of the sets of a rule that was removed a moment after the commit. */
-const waitsForRulesMs = [10, 40, 150, 800];
 const stillUsed =
   "a rule still uses it; remove that rule, or what kube-proxy cleanup left of it, and clean up again";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { RemovalPlan, RemovalStep } from "../../../lib/writers/leftovers.ts";
-import { outcomeText, planText } from "../../../cmd/cleanup/report.ts";
+import { outcomesJson, outcomeText, planText } from "../../../cmd/cleanup/report.ts";
 
 function chains(count: number, place: string): RemovalStep[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -43,4 +43,19 @@ Deno.test("outcomeText() says what was removed and what remains", () => {
     outcomeText({ ...outcome, report: { removed: [], remaining } }, { dryRun: true }),
     "iptables mode: nothing was changed (dry run)\niptables mode: legacy remains: no tool\n",
   );
+});
+
+Deno.test("what was planned and turned out to be needed is said to be kept", () => {
+  const kept = [{ what: "packet counter x", reason: "a rule counts into it" }];
+  const report = { removed: plan.steps, remaining: [], kept };
+  const outcome = { mode: "iptables", plan: { ...plan, remaining: [] }, report };
+  assert.equal(
+    outcomeText(outcome, { dryRun: false }),
+    "iptables mode: removed 1,201 things\n" +
+      "iptables mode: kept packet counter x: a rule counts into it\n",
+  );
+  assert.deepEqual(JSON.parse(outcomesJson([outcome], false)).modes[0].kept, [
+    { what: "chain KUBE-MARK-MASQ", reason: "shared" },
+    ...kept,
+  ]);
 });

@@ -161,3 +161,18 @@ Deno.test("a setting stays where the cleanup is stopped before it", async () => 
   }]);
   assert.equal(sysctl.read(setting), "1");
 });
+
+Deno.test("what the removal of the rules kept is told", async () => {
+  const kernel = new FakeKernel({ sysctl: new FakeSysctl({ [setting]: "1" }) });
+  const kept = [{ what: "packet counter x", reason: "a rule counts into it" }];
+  const { removal: rules, ...rest } = door([chain]);
+  const apply = async (...args: Parameters<typeof rules.apply>) => ({
+    ...await rules.apply(...args),
+    kept,
+  });
+  const knowledge = { recorded, neededFor: () => undefined, onPutBack: () => {} };
+  const mode = { ...rest, removal: { ...rules, apply } };
+  const removal = removalWithSettings(mode, { mode: "m", knowledge });
+  const report = await removal.apply(kernel, await removal.plan(kernel, signal), signal);
+  assert.deepEqual(report, { removed: [chain, back], remaining: [], kept });
+});

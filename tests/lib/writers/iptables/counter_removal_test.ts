@@ -42,7 +42,7 @@ Deno.test("counters go after the chains, and others' stay", async () => {
   assert.deepEqual(plan.steps, [chain, ...names.map(counter)]);
   assert.equal(kernel.nfacct.counters.size, 3, "a plan changes nothing");
   const report = await removal.apply(kernel, plan, signal);
-  assert.deepEqual(report, { removed: plan.steps, remaining: [] });
+  assert.deepEqual(report, { removed: plan.steps, remaining: [], kept: [] });
   assert.deepEqual([...kernel.nfacct.counters.keys()], ["theirs"]);
 });
 
@@ -62,7 +62,19 @@ Deno.test("a counter that a rule still counts into stays, and does not count as 
   kernel.nfacct.used.add(names[0]);
   const plan = await removalOf([]).plan(kernel, signal);
   const report = await removalOf([]).apply(kernel, plan, signal);
-  assert.deepEqual(report, { removed: [counter(names[1])], remaining: [] });
+  const what = "packet counter ct_state_invalid_dropped_pkts";
+  const kept = [{ what, reason: "a rule that is not kube-proxy's counts into it" }];
+  assert.deepEqual(report, { removed: [counter(names[1])], remaining: [], kept });
+});
+
+Deno.test("a counter goes although the kernel frees the rule that counted into it a moment later", async () => {
+  const kernel = node();
+  kernel.nfacct.used.add(names[0]);
+  const plan = await removalOf([]).plan(kernel, signal);
+  setTimeout(() => kernel.nfacct.used.delete(names[0]), 5);
+  const report = await removalOf([]).apply(kernel, plan, signal);
+  assert.deepEqual(report.removed, [counter(names[1]), counter(names[0])]);
+  assert.deepEqual(report.kept, []);
 });
 
 Deno.test("counters that cannot be removed remain, with the reason", async () => {
