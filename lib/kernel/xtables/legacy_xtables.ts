@@ -30,8 +30,10 @@ import type {
   XtStamp,
 } from "./xtables.ts";
 
-/** How long the tool waits for iptables' lock. */
+/** How long the tool waits for iptables' lock; whoever is told that it was held may try again. */
 const LOCK_SECONDS = 5;
+/** Where changes were put together, which nobody can try again: that of the other family may go first. */
+const COMPOSED_LOCK_SECONDS = 15;
 /** 10,000 Services take a tool three seconds. */
 const LONGEST_RUN_MS = 60_000;
 
@@ -43,6 +45,12 @@ export interface LegacyXtablesOptions {
   readonly sets?: XtSets;
   /** A tool that has not ended by then hangs; a minute when absent. */
   readonly longestRunMs?: number;
+}
+
+/** How a tool is run. */
+interface Run {
+  readonly input?: NonNullable<RunOptions["input"]>;
+  readonly signal: AbortSignal | undefined;
 }
 
 export class LegacyXtables implements Xtables {
@@ -90,7 +98,7 @@ export class LegacyXtables implements Xtables {
     if (changes.length === 0) return undefined;
     const before = this.#stamp(family);
     const input = changesPieces(changes, family);
-    const result = await this.#restore(family, { input, ...(signal && { signal }) });
+    const result = await this.#restore(family, { input, signal, lockSeconds: LOCK_SECONDS });
     if (result.exitCode !== 0) throw refusedRestore(result, { changes, family });
     return { before, after: this.#stamp(family), isOwn: true };
   }
@@ -100,26 +108,27 @@ export class LegacyXtables implements Xtables {
       family,
       first,
       stamp: () => this.#stamp(family),
-      restore: (input) => this.#restore(family, { input, ...(signal && { signal }) }),
+      restore: (input) =>
+        this.#restore(family, { input, signal, lockSeconds: COMPOSED_LOCK_SECONDS }),
     });
   }
 
   #restore(
     family: IpFamily,
-    options: Pick<RunOptions, "input" | "signal">,
+    { lockSeconds, ...run }: Run & { readonly lockSeconds: number },
   ): Promise<CommandResult> {
     const tool = `${toolOf(family)}-legacy-restore`;
-    return this.#run([tool, "-w", String(LOCK_SECONDS), "--noflush"], options);
+    return this.#run([tool, "-w", String(lockSeconds), "--noflush"], run);
   }
 
   async #save(family: IpFamily, table: XtTable): Promise<string> {
     const argv = [`${toolOf(family)}-legacy-save`, "-t", table];
-    return expectSuccess(argv, await this.#run(argv, {})).stdout;
+    return expectSuccess(argv, await this.#run(argv, { signal: undefined })).stdout;
   }
 
   async #run(
     argv: readonly string[],
-    { input, signal }: Pick<RunOptions, "input" | "signal">,
+    { input, signal }: Run,
   ): Promise<CommandResult> {
     using limit = linkAbort(signal ?? new AbortController().signal, {
       afterMs: this.#longestRunMs,

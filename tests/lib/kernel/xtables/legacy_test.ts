@@ -35,6 +35,18 @@ Deno.test("a commit is one restore of the family's tool, which waits for the loc
   assert.equal(commands.ran.length, 1);
 });
 
+Deno.test("what is put together waits for the lock as long as three commits", async () => {
+  const inputs: string[] = [];
+  const { commands, xtables } = backend({
+    "iptables-legacy-restore": (_, input) => (inputs.push(input), {}),
+  });
+  const composition = xtables.compose("IPv4", { first: "nat" });
+  composition.add(changes);
+  assert.deepEqual(await composition.commit(), { before: "", after: "", isOwn: true });
+  assert.deepEqual(commands.ran, ["iptables-legacy-restore -w 15 --noflush"]);
+  assert.deepEqual(inputs, ["*nat\n:A - [0:0]\n-A A -j B\nCOMMIT\n"]);
+});
+
 const refusals: readonly (readonly [
   exitCode: number,
   stderr: string,
