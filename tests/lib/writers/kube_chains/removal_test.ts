@@ -73,7 +73,7 @@ for (const backend of ["nft", "legacy"] as const) {
         ],
       );
       const report = await iptables.removal.apply(kernel, plan, signal);
-      assert.deepEqual(report, { removed: plan.steps, remaining: [] });
+      assert.deepEqual(report, { removed: plan.steps, remaining: [], kept: [] });
       assert.deepEqual(await namesIn(kernel, backend, family), [
         "KUBE-SVC-mine",
         "KUBE-PORTALS-HOST",
