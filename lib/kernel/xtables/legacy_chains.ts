@@ -33,9 +33,9 @@ const BUILT_IN = ["PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"];
 export async function legacyChains(
   blob: LegacyBlob,
   family: IpFamily,
+  turns: TurnsNowAndThen = new TurnsNowAndThen(),
 ): Promise<ReadonlyMap<string, LegacyChain>> {
   const walk = new ChainWalk(blob, family);
-  const turns = new TurnsNowAndThen();
   while (walk.go(CHAINS_PER_PIECE)) await turns.take();
   return walk.chains;
 }
