@@ -58,6 +58,8 @@ export class FamilySync {
   readonly #flows: FlowUpkeep;
   readonly #failures: RepeatedFailureLog;
   #needsFull = true;
+  /** The clock asks for a comparison, and the changes of this run went before. */
+  #owesFull = false;
   #synced = false;
   #requestedMeanwhile = false;
   #lastFullAt = 0;
@@ -124,7 +126,7 @@ export class FamilySync {
       this.#look?.abort();
       const report = await this.#alone(() => {
         // Only now: what had the writer before may have found that the kernel has to be compared.
-        full = this.#isFullDue();
+        full = this.#isFullDue(taken);
         this.#needsFull = false;
         return this.#write(taken, full ? { kind: "all" } : taken.changes, signal);
       });
@@ -148,7 +150,10 @@ export class FamilySync {
       const { full, written: messages } = report;
       logger.verbose(2, "Wrote rules", { ipFamily: this.family, full, messages });
       this.#synced = true;
-      if (report.full) this.#lastFullAt = clock.monotonic();
+      if (report.full) {
+        this.#lastFullAt = clock.monotonic();
+        this.#owesFull = false;
+      }
       return report;
     } catch (error) {
       source.restore();
@@ -168,7 +173,7 @@ export class FamilySync {
     }
     metrics.counts(this.family, source.counts);
     health.updated(this.family);
-    if (report.unfinished || taken.hasMore) this.#goOn();
+    if (report.unfinished || taken.hasMore || this.#owesFull) this.#goOn();
     // What came while this sync ran is still waiting.
     if (this.#requestedMeanwhile) health.queued(this.family);
     metrics.succeeded(this.family, now);
@@ -255,7 +260,7 @@ export class FamilySync {
     }
   }
 
-  /** The rest of a long change: the next run is due, behind whatever comes until then. */
+  /** The rest of a long change, or what it went before: the next run is due, behind whatever comes until then. */
   #goOn(): void {
     this.#requestedMeanwhile = true;
     this.#runner.force();
@@ -275,10 +280,13 @@ export class FamilySync {
     metrics.queued(this.family, clock.now());
   }
 
-  #isFullDue(): boolean {
+  /** Changes go before a comparison that the clock alone asks for, which takes much longer: it comes next. */
+  #isFullDue({ changes: { services } }: Taken): boolean {
     const { clock, fullSyncMs } = this.#options;
-    return this.#needsFull ||
-      (fullSyncMs !== undefined && clock.monotonic() - this.#lastFullAt >= fullSyncMs);
+    if (this.#needsFull || this.#owesFull) return true;
+    if (fullSyncMs === undefined || clock.monotonic() - this.#lastFullAt < fullSyncMs) return false;
+    this.#owesFull = services.size > 0;
+    return !this.#owesFull;
   }
 
   /** Waits for its turn with the writer. */

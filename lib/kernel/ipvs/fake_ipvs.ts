@@ -98,11 +98,15 @@ export class FakeIpvs implements Ipvs {
     return Promise.resolve();
   }
 
-  read(): readonly IpvsEntry[] {
-    return [...this.#servers.values()].map(({ destinations, server }) => ({
-      server,
-      destinations: [...destinations.values()],
-    }));
+  read(family?: IpFamily): readonly IpvsEntry[] {
+    return [...this.#servers.values()]
+      .filter(({ server }) => family === undefined || server.family === family)
+      .map(({ destinations, server }) => ({ server, destinations: [...destinations.values()] }));
+  }
+
+  /** As of the real one: not of all. */
+  firstSchedulers(): ReadonlySet<string> {
+    return new Set([...this.#servers.values()].slice(0, 2).map(({ server }) => server.scheduler));
   }
 
   find(frontend: IpvsFrontend): IpvsEntry | undefined {

@@ -108,8 +108,10 @@ export interface Ipvs {
   version(): string | undefined;
   /** Loads IPVS where it is not loaded. Throws `KernelModuleError` when that does not work. */
   load(): Promise<void>;
-  /** Everything, in a few reads however much there is. */
-  read(): readonly IpvsEntry[];
+  /** Everything, or all of one family, in a few reads however much there is. */
+  read(family?: IpFamily): readonly IpvsEntry[];
+  /** Schedulers of the first servers that there are, in one short read. */
+  firstSchedulers(): ReadonlySet<string>;
   /** Undefined: there is no such server. */
   find(frontend: IpvsFrontend): IpvsEntry | undefined;
   /**

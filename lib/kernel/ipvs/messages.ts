@@ -127,11 +127,15 @@ function writeDestination(writer: MessageWriter, { forwarding, weight }: IpvsDes
   writer.u32(DestinationAttr.lowerThreshold, 0);
 }
 
-/** A server of a dump; undefined for one by firewall mark, and for protocols that are not ours. */
-export function readServer({ payload }: NetlinkMessage): IpvsServer | undefined {
+/** A server of a dump; undefined for one by firewall mark, of protocols that are not ours, and of the other family where one is asked for. */
+export function readServer(
+  { payload }: NetlinkMessage,
+  only?: IpFamily,
+): IpvsServer | undefined {
   const message = readAttributes(payload.subarray(GENL_HEADER_BYTES));
   const attributes = readAttributes(message.get(CommandAttr.service) ?? new Uint8Array());
   const family = keyOf(familyNumbers, u16Of(attributes.get(ServiceAttr.family)));
+  if (only !== undefined && family !== only) return undefined;
   const protocol = keyOf(protocolNumbers, u16Of(attributes.get(ServiceAttr.protocol)));
   const address = attributes.get(ServiceAttr.address);
   const port = attributes.get(ServiceAttr.port);

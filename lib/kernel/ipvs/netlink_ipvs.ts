@@ -2,6 +2,7 @@
  * IPVS by generic netlink. Each call opens a socket of its own: calls are rare. Looking for the family
  * loads the module on newer kernels, so whoever only reads looks at `/proc` first.
  */
+import type { IpFamily } from "../../base/ip_family.ts";
 import type { Commands } from "../commands.ts";
 import { Errno } from "../errno.ts";
 import type { KernelFiles } from "../kernel_files.ts";
@@ -32,13 +33,15 @@ import {
   writeTimeouts,
 } from "./messages.ts";
 import { countOpenConnections } from "./proc_connections.ts";
-import { readTable, versionOfTable } from "./proc_table.ts";
+import { readTable, schedulersIn, versionOfTable } from "./proc_table.ts";
 import { frontendText } from "./text.ts";
 import { Controller, genlHeader, IpvsCommand } from "./wire.ts";
 
 const MODULE = "ip_vs";
 /** As long as there are servers and destinations. */
 const TABLE = "ip_vs";
+/** A page: some dozens of lines. */
+const SOME_SERVERS_BYTES = 4096;
 const READ_OP = "list virtual servers";
 const COMMIT_OP = "change virtual servers";
 
@@ -73,17 +76,21 @@ export class NetlinkIpvs implements Ipvs {
   }
 
   /** Servers by netlink, which has all that is set of them, and by `/proc` with their destinations. */
-  read(): readonly IpvsEntry[] {
+  read(only?: IpFamily): readonly IpvsEntry[] {
     if (this.version() === undefined) return [];
     return readListings({
-      servers: listServers,
+      servers: () => listServers(only),
       table: () => {
         const text = this.#table();
         // Without a file the module was unloaded meanwhile, and all servers with it.
-        return text === undefined ? [] : readTable(text);
+        return text === undefined ? [] : readTable(text, only);
       },
       find: (frontend) => this.find(frontend),
     });
+  }
+
+  firstSchedulers(): ReadonlySet<string> {
+    return schedulersIn(this.#files.readNetHead(TABLE, SOME_SERVERS_BYTES) ?? "");
   }
 
   find(frontend: IpvsFrontend): IpvsEntry | undefined {
@@ -94,7 +101,8 @@ export class NetlinkIpvs implements Ipvs {
     const request = { op, type: familyOf(socket, op), attributes };
     try {
       const family = genlHeader(IpvsCommand.getService);
-      const server = transact(socket, { ...request, family }).map(readServer).find(Boolean);
+      const server = transact(socket, { ...request, family }).map((message) => readServer(message))
+        .find(Boolean);
       if (!server) return undefined;
       const destinations = list(
         socket,
@@ -165,11 +173,11 @@ function openSocket(): NetlinkSocket {
   return new NetlinkSocket({ protocol: NetlinkProtocol.generic });
 }
 
-function listServers(): readonly IpvsServer[] {
+function listServers(only: IpFamily | undefined): readonly IpvsServer[] {
   using socket = openSocket();
   const type = familyOf(socket, READ_OP);
   const family = genlHeader(IpvsCommand.getService);
-  return list(socket, { op: READ_OP, type, family }, readServer);
+  return list(socket, { op: READ_OP, type, family }, (message) => readServer(message, only));
 }
 
 function list<T>(

@@ -9,6 +9,7 @@
  *       -> 0A800005:1F90      Masq    1      3          0
  */
 import { formatIp, parseIp } from "../../base/ip.ts";
+import type { IpFamily } from "../../base/ip_family.ts";
 import type { IpvsDestinationState, IpvsForwarding, IpvsFrontend, IpvsProtocol } from "./ipvs.ts";
 
 /** What stands there of one server. */
@@ -36,8 +37,17 @@ export function versionOfTable(text: string): string | undefined {
   return /^IP Virtual Server version (\S+)/.exec(text)?.[1];
 }
 
-/** The servers in their order; those by firewall mark are left out. Throws `SyntaxError` for anything else. */
-export function readTable(text: string): readonly ProcServer[] {
+/** The schedulers of the servers in the beginning of a table. */
+export function schedulersIn(head: string): ReadonlySet<string> {
+  const servers = head.matchAll(/^(?:TCP|UDP|SCTP) +\S+ (\S+) /gm);
+  return new Set([...servers].map(([, scheduler]) => scheduler));
+}
+
+/**
+ * The servers in their order, or those of one family; those by firewall mark are left out. Throws
+ * `SyntaxError` for anything else.
+ */
+export function readTable(text: string, only?: IpFamily): readonly ProcServer[] {
   if (versionOfTable(text) === undefined) throw unreadable(text.split("\n", 1)[0]);
   const servers: ProcServer[] = [];
   let destinations: IpvsDestinationState[] | undefined;
@@ -47,11 +57,20 @@ export function readTable(text: string): readonly ProcServer[] {
       destinations?.push(readDestination(line));
       continue;
     }
+    if (only !== undefined && isOfOther(line, only)) {
+      destinations = undefined;
+      continue;
+    }
     destinations = [];
     const frontend = readFrontend(line);
     if (frontend) servers.push({ frontend, destinations });
   }
   return servers;
+}
+
+/** Addresses of IPv6 alone stand in brackets. */
+function isOfOther(line: string, family: IpFamily): boolean {
+  return line.includes(" [") !== (family === "IPv6");
 }
 
 /** Undefined for a server by firewall mark. */

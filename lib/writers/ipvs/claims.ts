@@ -37,7 +37,8 @@ export class Claims<V> {
   }
 
   claim(name: string, owner: ServicePortKey, value: V): void {
-    this.#set(name, [...this.#without(name, owner), { owner, value }]);
+    if (!this.#first.has(name)) this.#first.set(name, { owner, value });
+    else this.#set(name, [...this.#without(name, owner), { owner, value }]);
   }
 
   release(name: string, owner: ServicePortKey): void {

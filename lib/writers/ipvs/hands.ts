@@ -3,7 +3,7 @@
  * the service port that asked for it, and the rest goes on.
  */
 import type { IpsetChange, IpsetFailure } from "../../kernel/ipset/ipset.ts";
-import type { IpvsChange, IpvsRefusal } from "../../kernel/ipvs/ipvs.ts";
+import type { IpvsChange, IpvsFrontend, IpvsRefusal } from "../../kernel/ipvs/ipvs.ts";
 import { frontendText } from "../../kernel/ipvs/text.ts";
 import type { AddressChange } from "../../kernel/links/links.ts";
 import type { ServicePortKey } from "../../snapshot/snapshot.ts";
@@ -24,6 +24,22 @@ type SetChange = Extract<IpsetChange, { readonly set: unknown }>;
 
 /** Refusals that show that somebody else wrote meanwhile. */
 const surprises: readonly IpvsRefusal[] = ["exists", "no-server", "no-destination"];
+
+/** A change with the text of its server. */
+interface NamedChange {
+  readonly change: IpvsChange;
+  readonly name: string;
+}
+
+/** A server and its destinations come one after the other, with the same object. */
+function named(changes: readonly IpvsChange[]): readonly NamedChange[] {
+  let last: IpvsFrontend | undefined;
+  let name = "";
+  return changes.map((change) => {
+    if (change.server !== last) name = frontendText(last = change.server);
+    return { change, name };
+  });
+}
 
 /** One pass over what is to be done. */
 export class Hands {
@@ -61,23 +77,21 @@ export class Hands {
   }
 
   async changeServers(changes: readonly IpvsChange[]): Promise<void> {
-    const { signal, wanted } = this.#work;
-    const ready = changes.filter(({ kind, server }) => {
-      const owner = wanted.servers.ownerOf(frontendText(server));
-      const isNew = kind === "add-server" || !this.#work.held.servers.has(frontendText(server));
-      return !isNew || owner === undefined || !this.#unready.has(owner);
+    const { held, signal, wanted } = this.#work;
+    const ready = named(changes).filter(({ change: { kind }, name }) => {
+      const isNew = kind === "add-server" || !held.servers.has(name);
+      if (!isNew) return true;
+      const owner = wanted.servers.ownerOf(name);
+      return owner === undefined || !this.#unready.has(owner);
     });
     if (ready.length === 0) return;
-    const failures = await this.#kernel.ipvs.commit(ready, { signal });
+    const failures = await this.#kernel.ipvs.commit(ready.map(({ change }) => change), { signal });
     this.written += ready.length;
     const failed = new Set(failures.map(({ change }) => change));
-    for (const [index, change] of ready.entries()) {
-      if (!failed.has(index)) this.#follow(change);
-    }
+    for (const [index, each] of ready.entries()) if (!failed.has(index)) this.#follow(each);
     const missing = new Set<string>();
     for (const { change, error, refusal } of failures) {
-      const { kind, server } = ready[change];
-      const name = frontendText(server);
+      const { change: { kind }, name } = ready[change];
       // Its destinations fail with it.
       if (missing.has(name)) continue;
       if (surprises.includes(refusal)) this.isSurprised = true;
@@ -142,9 +156,8 @@ export class Hands {
     for (const { member, message } of failures) this.#refuseMember(role, member, message);
   }
 
-  #follow(change: IpvsChange): void {
+  #follow({ change, name }: NamedChange): void {
     const { servers } = this.#work.held;
-    const name = frontendText(change.server);
     const held = servers.get(name);
     switch (change.kind) {
       case "add-server":

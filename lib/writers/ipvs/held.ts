@@ -75,8 +75,7 @@ export function readHeld(kernel: IpvsKernel, options: ReadOptions): Held {
   const isOurs = ownership({ own, others, sets });
   const servers = new Map<string, HeldServer>();
   const takenOver: string[] = [];
-  for (const { destinations, server } of ipvs.read()) {
-    if (server.family !== family) continue;
+  for (const { destinations, server } of ipvs.read(family)) {
     const name = frontendText(server);
     const isKnown = options.isKnown(name);
     const isOwn = isOurs(server);

@@ -78,7 +78,7 @@ const samplePorts = [20_000, 20_001, 20_002];
 
 /** Only making a server tells whether the kernel has its scheduler, or can load it. */
 async function requireScheduler(scheduler: string, ipvs: Ipvs): Promise<void> {
-  if (ipvs.read().some(({ server }) => server.scheduler === scheduler)) return;
+  if (ipvs.firstSchedulers().has(scheduler)) return;
   for (const port of samplePorts) {
     const server: IpvsServer = { ...sample, port, scheduler, flags: 0 };
     const [failure] = await ipvs.commit([{ kind: "add-server", server }]);

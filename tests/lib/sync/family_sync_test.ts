@@ -320,6 +320,61 @@ Deno.test("FamilySync counts the full-sync time from the last full sync", () =>
     },
   ));
 
+Deno.test("FamilySync writes changes before a comparison that only the clock asks for, which comes next", () =>
+  withSync(
+    { fullSyncMs: 10_000, intervals: { minMs: 0, retryMs: 1000, maxMs: 3_600_000 } },
+    async (rig) => {
+      begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+      const said: string[] = [];
+      for (const [wait, address] of [[9_999, 2], [1, 3], [9_999, 4], [1, 5]] as const) {
+        await rig.clock.advance(wait);
+        const before = rig.writer.calls.length;
+        change(rig, [slice("web", [`10.128.0.${address}`])]);
+        await rig.clock.advance(0);
+        said.push(rig.writer.calls.slice(before).map(({ kind }) => kind).join(" "));
+      }
+      assert.deepEqual(said, ["some", "some all", "some", "some all"]);
+    },
+  ));
+
+Deno.test("FamilySync puts a comparison off once, however many changes come meanwhile", () =>
+  withSync(
+    { fullSyncMs: 10_000, intervals: { minMs: 0, retryMs: 1000, maxMs: 3_600_000 } },
+    async (rig) => {
+      begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+      await rig.clock.advance(10_000);
+      const before = rig.writer.calls.length;
+      let left = 4;
+      const another = () => {
+        if (left-- > 0) change(rig, [slice("web", [`10.128.1.${left}`])]);
+      };
+      rig.writer.during = another;
+      another();
+      await rig.clock.advance(1_000);
+      const kinds = rig.writer.calls.slice(before).map(({ kind }) => kind);
+      assert.deepEqual(kinds.slice(0, 3), ["some", "all", "some"]);
+      assert.equal(kinds.filter((kind) => kind === "all").length, 1);
+    },
+  ));
+
+Deno.test("FamilySync compares at once, with the changes, after a failed sync", () =>
+  withSync(
+    { fullSyncMs: 10_000, intervals: { minMs: 0, retryMs: 1000, maxMs: 3_600_000 } },
+    async (rig) => {
+      begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+      await rig.clock.advance(10_000);
+      rig.writer.during = () => {
+        rig.writer.during = () => {};
+        throw new Error("refused");
+      };
+      const before = rig.writer.calls.length;
+      change(rig, [slice("web", ["10.128.0.2"])]);
+      await rig.clock.advance(1_000);
+      const kinds = rig.writer.calls.slice(before).map(({ kind }) => kind);
+      assert.deepEqual(kinds, ["some", "all"]);
+    },
+  ));
+
 Deno.test("FamilySync tells health and metrics that it waits, before anything is known", () =>
   withSync({}, (rig) => {
     assert.deepEqual(rig.journal.take(), ["health started", "queued timestamp"]);

@@ -10,6 +10,7 @@ import { runCommand } from "../../kernel/rig/command.ts";
 import {
   behaviourCases,
   checkCase,
+  checkParts,
   checkTimeouts,
   pod,
   web,
@@ -81,6 +82,8 @@ for (const row of behaviourCases) {
     await runCommand(["ipvsadm", "-C"]);
   });
 }
+
+Deno.test("IPVS of the kernel is read in parts", () => checkParts(ipvs));
 
 Deno.test("timeouts are set as the fake's", () => checkTimeouts(ipvs));
 

@@ -1,5 +1,6 @@
 /** What changes do to IPVS, and what is refused: the same cases run on the fake and on real kernels. */
 import assert from "node:assert/strict";
+import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import type {
   Ipvs,
   IpvsChange,
@@ -256,6 +257,23 @@ function textsOf(ipvs: Ipvs): readonly string[] {
     serverText(server),
     ...destinations.map((destination) => destinationText(server, destination)),
   ]).sort();
+}
+
+/** What is asked of a part is what the whole has of it. */
+export async function checkParts(ipvs: Ipvs): Promise<void> {
+  assert.deepEqual([...ipvs.firstSchedulers()], []);
+  try {
+    assert.deepEqual(await ipvs.commit([...given, add(dns), add(web6), addTo(web6, pod6)]), []);
+    const all = ipvs.read();
+    for (const family of ipFamilies) {
+      const ofFamily = all.filter(({ server }) => server.family === family);
+      assert.deepEqual(ipvs.read(family), ofFamily);
+      assert.ok(ofFamily.some(({ destinations }) => destinations.length > 0));
+    }
+    assert.deepEqual([...ipvs.firstSchedulers()], ["rr"]);
+  } finally {
+    await ipvs.commit(ipvs.read().map(({ server }) => ({ kind: "delete-server", server })));
+  }
 }
 
 /** Timeouts are set one by one or together; 0 and absent leave what is. */

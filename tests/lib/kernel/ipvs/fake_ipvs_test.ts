@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { FakeIpvs } from "../../../../lib/kernel/ipvs/fake_ipvs.ts";
-import { behaviourCases, checkCase, checkTimeouts, pod, web } from "./behaviour_cases.ts";
+import {
+  behaviourCases,
+  checkCase,
+  checkParts,
+  checkTimeouts,
+  pod,
+  web,
+} from "./behaviour_cases.ts";
 
 for (const row of behaviourCases) {
   Deno.test(`the fake IPVS behaves as the kernel: ${row.name}`, () =>
     checkCase(new FakeIpvs(), row));
 }
+
+Deno.test("the fake is read in parts as the kernel", () => checkParts(new FakeIpvs()));
 
 Deno.test("the fake's timeouts are set as in the kernel", () => checkTimeouts(new FakeIpvs()));
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readTable, versionOfTable } from "../../../../lib/kernel/ipvs/proc_table.ts";
+import { ipFamilies } from "../../../../lib/base/ip_family.ts";
+import { readTable, schedulersIn, versionOfTable } from "../../../../lib/kernel/ipvs/proc_table.ts";
 
 const head = `IP Virtual Server version 1.2.1 (size=4096)
 Prot LocalAddress:Port Scheduler Flags
@@ -50,6 +51,21 @@ Deno.test("readTable() reads servers of every kind with their connections", () =
     },
   ]);
   assert.deepEqual(readTable(head), []);
+});
+
+Deno.test("readTable() reads one family alone, with destinations, where it is asked to", () => {
+  const all = readTable(table);
+  for (const family of ipFamilies) {
+    const some = all.filter(({ frontend }) => frontend.family === family);
+    assert.deepEqual(readTable(table, family), some);
+    assert.ok(some.length > 0);
+  }
+});
+
+Deno.test("schedulersIn() takes those of whole lines, and of no firewall mark", () => {
+  assert.deepEqual([...schedulersIn(table)], ["rr", "wlc"]);
+  assert.deepEqual([...schedulersIn(`${head}FWM  00000007 sh \nTCP  0A600001:0050 wr`)], []);
+  assert.deepEqual([...schedulersIn("")], []);
 });
 
 Deno.test("the version stands in the first line", () => {
