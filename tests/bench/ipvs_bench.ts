@@ -48,6 +48,8 @@ const [ours, theirs] = (["ours", "upstream"] as const).map((name) => {
 const lines:
   readonly (readonly [title: string, promise: string, read: (f: IpvsFigures) => number])[] = [
     ["start to the end of the first sync, ms", "≥ 20", (f) => f.firstSyncMs],
+    ["  of that the sync: from the first set to the end, ms", "", (f) => f.writingMs],
+    ["  until then, processor time, ms", "", (f) => f.firstSyncCpuMs],
     ["  the program alone (--version), ms", "", (f) => f.programMs],
     ["one change to its effect, ms (median)", "≥ 100", (f) => median(f.changeMs)],
     ["  until the apiserver has it, ms (median)", "", (f) => median(f.requestMs)],

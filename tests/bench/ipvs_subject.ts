@@ -16,6 +16,10 @@ export interface IpvsFigures {
   readonly programMs: number;
   /** From the start of the process to the end of the first sync of both families. */
   readonly firstSyncMs: number;
+  /** Of that, from when there is the first thing in the kernel to the end: the sync and nothing else. */
+  readonly writingMs: number;
+  /** What the processor did from the start of the process to the end of the first sync, with all that it started. */
+  readonly firstSyncCpuMs: number;
   /** From the request of each change to its effect. */
   readonly changeMs: readonly number[];
   /** Of that, until the apiserver's answer is here: the same work for both. */

@@ -70,12 +70,17 @@ export class ProofNode implements AsyncDisposable {
 }
 
 /** Whether the proxy on the node has synced both families, as both programs count it. */
-export async function isSynced(cluster: Cluster): Promise<boolean> {
+async function isSynced(cluster: Cluster): Promise<boolean> {
   const page = "http://127.0.0.1:10249/metrics";
   const { stdout } = await cluster.tryRun("node", ["curl", "-s", page]);
+  return syncedBoth(stdout);
+}
+
+/** Whether a proxy with these metrics has synced both families. */
+export function syncedBoth(metrics: string): boolean {
   const name = "kubeproxy_sync_proxy_rules_duration_seconds_count";
   return ipFamilies.every((family) => {
     const line = new RegExp(`^${name}\\{ip_family="${family}"\\} (\\d+)`, "m");
-    return Number(line.exec(stdout)?.[1] ?? 0) > 0;
+    return Number(line.exec(metrics)?.[1] ?? 0) > 0;
   });
 }
