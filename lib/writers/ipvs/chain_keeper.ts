@@ -32,6 +32,8 @@ export class ChainKeeper {
   readonly #xtables: Pick<Xtables, "read" | "commit">;
   /** Our chains and those that the kernel calls itself, as far as they are there. */
   #held = new Map<string, HeldChain>();
+  /** Each change compares the same rules again. */
+  readonly #texts = new WeakMap<XtRule, string>();
 
   constructor(family: IpFamily, xtables: Pick<Xtables, "read" | "commit">) {
     this.#family = family;
@@ -166,7 +168,9 @@ export class ChainKeeper {
   }
 
   #textOf(rule: XtRule): string {
-    return ruleText(rule, this.#family);
+    let text = this.#texts.get(rule);
+    if (text === undefined) this.#texts.set(rule, text = ruleText(rule, this.#family));
+    return text;
   }
 }
 

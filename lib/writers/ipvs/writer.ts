@@ -20,6 +20,7 @@ import {
   skipNotices,
   type SyncReport,
 } from "../writer.ts";
+import type { StaticChain } from "../kube_chains/rules.ts";
 import { ChainKeeper } from "./chain_keeper.ts";
 import {
   type Contribution,
@@ -29,7 +30,7 @@ import {
 } from "./contribution.ts";
 import { Hands } from "./hands.ts";
 import { type Held, type IpvsKernel, readAddresses, readHeld } from "./held.ts";
-import { linkName, type SetRole } from "./names.ts";
+import { linkName, type SetRole, setRoles } from "./names.ts";
 import { isEmptyPlan, type Plan, planOf } from "./plan.ts";
 import { Retirement } from "./retirement.ts";
 import { skeleton } from "./rules/chains.ts";
@@ -80,6 +81,7 @@ export class IpvsWriter implements RuleWriter {
   #applied: Applied | undefined;
   #said: ReadonlySet<string> = new Set();
   #nextLook = -Infinity;
+  #lastSkeleton: Skeleton | undefined;
 
   constructor(options: IpvsWriterOptions) {
     const { clock = systemClock, family, xtables } = options;
@@ -280,10 +282,15 @@ export class IpvsWriter implements RuleWriter {
     });
   }
 
-  /** Rules that name a set without members are left out, as long as it has none. */
-  #skeleton(wanted: Wanted, { sets }: Held) {
+  /** Rules that name a set without members are left out, as long as it has none. Mostly the same as the last. */
+  #skeleton({ context }: Wanted, { sets }: Held): readonly StaticChain[] {
     const hasMembers = (role: SetRole) => Boolean(sets.get(role)?.size);
-    return skeleton({ context: wanted.context, hasMembers });
+    const filled = setRoles.filter(hasMembers).join();
+    const last = this.#lastSkeleton;
+    if (last?.context === context && last.filled === filled) return last.chains;
+    const chains = skeleton({ context, hasMembers });
+    this.#lastSkeleton = { context, filled, chains };
+    return chains;
   }
 
   #contextOf({ settings }: Snapshot): IpvsContext {
@@ -356,6 +363,14 @@ export class IpvsWriter implements RuleWriter {
 function mayPass(error: unknown): boolean {
   const passing: readonly XtRefusal[] = ["stale", "busy", "not-found", "exists", "locked"];
   return passing.some((refusal) => isRefusal(error, refusal));
+}
+
+/** Chains, and what they depend on. */
+interface Skeleton {
+  readonly context: IpvsContext;
+  /** The sets that have members. */
+  readonly filled: string;
+  readonly chains: readonly StaticChain[];
 }
 
 /** Who is to be told of, and when to stop. */
