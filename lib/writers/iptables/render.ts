@@ -16,7 +16,10 @@ export async function firstLoad(desired: Desired): Promise<readonly XtChange[]> 
   const changes: XtChange[] = [];
   const services = sortedByKey(desired.services);
   const plan = new FullPlan({ ...desired, services }, emptyTables, { leavesPerBatch: Infinity });
-  for await (const batch of plan.batches()) changes.push(...batch.changes);
+  for await (const batch of plan.batches()) {
+    // More than fit on the stack.
+    for (const change of batch.changes) changes.push(change);
+  }
   return changes;
 }
 

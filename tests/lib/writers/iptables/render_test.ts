@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
 import { renderText } from "../../../../lib/writers/iptables/render.ts";
 import { assertGolden } from "../golden.ts";
-import { contextOf, everyShape, settings } from "./samples.ts";
+import { contextOf, everyShape, servicePort, settings } from "./samples.ts";
 
 for (const family of ipFamilies) {
   Deno.test(`renderText() prints every shape of Service, ${family}`, async () => {
@@ -34,4 +34,18 @@ Deno.test("renderText() does not depend on the order of the snapshot", async () 
     await renderText({ context, services: services.toReversed() }),
     await renderText({ context, services }),
   );
+});
+
+Deno.test("renderText() prints more rules than a call takes arguments", async () => {
+  const clusterEndpoints = Array.from({ length: 40_000 }, (_, index) => ({
+    ip: `10.130.${index >> 8}.${index & 255}`,
+    port: 80,
+    isLocal: false,
+  }));
+  const large = servicePort({ name: "large", clusterEndpoints });
+  const text = await renderText({
+    context: contextOf("IPv4", { isLarge: true }),
+    services: [large],
+  });
+  assert.equal(text.match(/-j DNAT/g)?.length, clusterEndpoints.length);
 });
