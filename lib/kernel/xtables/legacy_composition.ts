@@ -7,7 +7,7 @@ import type { IpFamily } from "../../base/ip_family.ts";
 import type { CommandResult } from "../commands.ts";
 import { refusedRestore } from "./legacy_refusals.ts";
 import type { XtChange, XtTable } from "./rules.ts";
-import { changesLines, PIECE_LENGTH } from "./text.ts";
+import { type ChangeLine, changesLines, PIECE_LENGTH } from "./text.ts";
 import type { XtComposition, XtReceipt, XtStamp } from "./xtables.ts";
 
 /** What changes are put together with. */
@@ -20,6 +20,9 @@ export interface LegacyCompositionOptions {
   readonly restore: (input: AsyncIterable<string>) => Promise<CommandResult>;
 }
 
+/** So many new chains are told together. */
+const CHAINS_PER_PIECE = 500;
+
 /** A tool that reads. */
 interface Run {
   readonly before: XtStamp;
@@ -31,6 +34,9 @@ export class LegacyComposition implements XtComposition {
   readonly #pipe = new Pipe();
   /** Lines for the other tables. */
   readonly #later = new Map<XtTable, string>();
+  /** New chains, and the rules behind them, that the tool is told next. */
+  readonly #chains: string[] = [];
+  #rules = "";
   #run: Run | undefined;
   #count = 0;
 
@@ -50,18 +56,16 @@ export class LegacyComposition implements XtComposition {
     const { family, first } = this.#options;
     this.#count += changes.length;
     for (const [table, lines] of changesLines(changes, family)) {
-      const text = [...lines].join("");
-      if (table !== first) {
-        this.#later.set(table, (this.#later.get(table) ?? "") + text);
-      } else if (text !== "") {
-        this.#pipe.write(this.#run ? text : `*${table}\n${text}`);
-        this.#run ??= this.#begin();
+      for (const line of lines) {
+        if (table === first) this.#tell(line);
+        else this.#later.set(table, (this.#later.get(table) ?? "") + line[0]);
       }
     }
   }
 
   async commit(): Promise<XtReceipt> {
     const { family, stamp } = this.#options;
+    this.#tellChains();
     if (this.#run) this.#pipe.write("COMMIT\n");
     for (const [table, text] of this.#later) this.#pipe.write(`*${table}\n${text}COMMIT\n`);
     const { before, ended } = this.#run ??= this.#begin();
@@ -75,6 +79,29 @@ export class LegacyComposition implements XtComposition {
   async abandon(): Promise<void> {
     this.#pipe.end();
     await this.#run?.ended;
+  }
+
+  /** In the order of their names new chains take the tool three quarters of the time. */
+  #tell([line, { kind }]: ChangeLine): void {
+    if (!this.#run) {
+      this.#pipe.write(`*${this.#options.first}\n`);
+      this.#run = this.#begin();
+    }
+    if (kind === "add-chain") {
+      this.#chains.push(line);
+      if (this.#chains.length === CHAINS_PER_PIECE) this.#tellChains();
+    } else if (kind === "append-rule") {
+      this.#rules += line;
+    } else {
+      this.#tellChains();
+      this.#pipe.write(line);
+    }
+  }
+
+  #tellChains(): void {
+    this.#pipe.write(this.#chains.sort().join("") + this.#rules);
+    this.#chains.length = 0;
+    this.#rules = "";
   }
 
   #begin(): Run {

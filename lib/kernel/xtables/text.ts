@@ -50,7 +50,7 @@ export function* changesPieces(
 ): Generator<string> {
   for (const [table, lines] of changesLines(changes, family)) {
     let text = `*${table}\n`;
-    for (const line of lines) {
+    for (const [line] of lines) {
       text += line;
       if (text.length < PIECE_LENGTH) continue;
       yield text;
@@ -60,11 +60,14 @@ export function* changesPieces(
   }
 }
 
+/** A line of a restore's input, with the change that it makes. */
+export type ChangeLine = readonly [line: string, change: XtChange];
+
 /** The lines for each table alone. */
 export function* changesLines(
   changes: readonly XtChange[],
   family: IpFamily,
-): Generator<readonly [table: XtTable, lines: Iterable<string>]> {
+): Generator<readonly [table: XtTable, lines: Iterable<ChangeLine>]> {
   for (const [table, indexes] of byTable(changes)) {
     yield [table, tableLines(changes, { family, indexes })];
   }
@@ -73,14 +76,14 @@ export function* changesLines(
 function* tableLines(
   changes: readonly XtChange[],
   { family, indexes }: { readonly family: IpFamily; readonly indexes: readonly number[] },
-): Generator<string> {
+): Generator<ChangeLine> {
   const going = goingChains(changes, indexes);
   for (const index of indexes) {
     const change = changes[index];
     // To declare each of 100,000 chains takes the tool ten times as long as to flush it.
     const isFlushed = change.kind === "flush-chain" && going.has(change.chain);
     const line = isFlushed ? `-F ${change.chain}` : changeText(change, family);
-    if (line !== undefined) yield `${line}\n`;
+    if (line !== undefined) yield [`${line}\n`, change];
   }
 }
 

@@ -38,7 +38,7 @@ Deno.test("the tool reads the first line at once, and all that follows in large 
   assert.equal(pieces.length, 0);
   composition.add([addChain("A")]);
   await turn();
-  assert.deepEqual(pieces, ["*nat\n:A - [0:0]\n"]);
+  assert.deepEqual(pieces, ["*nat\n"]);
   for (let i = 0; i < 10_000; i++) {
     composition.add([addChain(`KUBE-${i}`)]);
     if (i % 100 === 0) await turn();
@@ -47,8 +47,11 @@ Deno.test("the tool reads the first line at once, and all that follows in large 
   assert.ok(sizes.length > 1 && sizes.every((size) => size >= 65_536), sizes.join());
   assert.equal(composition.count, 10_002);
   await composition.commit();
-  const names = Array.from({ length: 10_000 }, (_, i) => `:KUBE-${i} - [0:0]\n`).join("");
-  assert.equal(pieces.join(""), `*nat\n:A - [0:0]\n${names}COMMIT\n`);
+  const lines = pieces.join("").split("\n");
+  const names = Array.from({ length: 10_000 }, (_, i) => `:KUBE-${i} - [0:0]`);
+  assert.deepEqual(lines.toSorted(), ["", "*nat", ":A - [0:0]", ...names, "COMMIT"].toSorted());
+  const some = lines.slice(1, 501);
+  assert.deepEqual([lines[0], some, lines.at(-2)], ["*nat", some.toSorted(), "COMMIT"]);
 });
 
 Deno.test("one table is written behind the other, the one that the tool reads first before all", async () => {
@@ -70,6 +73,20 @@ Deno.test("one table is written behind the other, the one that the tool reads fi
   assert.deepEqual(sizes, ["2"]);
 });
 
+Deno.test("new chains go before the rules of others, and before nothing else", async () => {
+  const { composition, pieces } = composing();
+  const rule = { matches: [] };
+  const append = (chain: string): XtChange => ({ kind: "append-rule", table: "nat", chain, rule });
+  composition.add([addChain("B"), append("B"), addChain("A"), append("A"), append("B")]);
+  composition.add([{ kind: "delete-chain", table: "nat", chain: "C" }, append("D")]);
+  composition.add([addChain("C"), { kind: "flush-chain", table: "nat", chain: "B" }]);
+  await composition.commit();
+  assert.equal(
+    pieces.join(""),
+    "*nat\n:A - [0:0]\n:B - [0:0]\n-A B\n-A A\n-A B\n-X C\n:C - [0:0]\n-A D\n:B - [0:0]\nCOMMIT\n",
+  );
+});
+
 Deno.test("a table that nothing is changed in is not touched", async () => {
   const { composition, pieces } = composing();
   const rule = { matches: [] };
@@ -87,7 +104,7 @@ Deno.test("what is given up ends without the line that has it written", async ()
   begun.composition.add([addChain("A"), addChain("F", "filter")]);
   await begun.composition.abandon();
   assert.ok(begun.hasEnded());
-  assert.equal(begun.pieces.join(""), "*nat\n:A - [0:0]\n");
+  assert.equal(begun.pieces.join(""), "*nat\n");
   const idle = composing();
   idle.composition.add([addChain("F", "filter")]);
   await idle.composition.abandon();
