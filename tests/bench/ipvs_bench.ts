@@ -7,6 +7,11 @@ import { parseArgs } from "node:util";
 import { ApiClient } from "../controlplane/rig/api.ts";
 import { ControlPlane } from "../controlplane/rig/control_plane.ts";
 import { namespaceObject } from "../controlplane/rig/objects.ts";
+import {
+  ourProgram,
+  type ProxyProgram,
+  upstreamProgram,
+} from "../controlplane/rig/proxy_process.ts";
 import { nodeManifest } from "../scenarios/manifests.ts";
 import { Drive } from "../vm/drive.ts";
 import { kernels, provideTools, runGuest } from "../vm/guest.ts";
@@ -45,12 +50,19 @@ const [ours, theirs] = (["ours", "upstream"] as const).map((name) => {
   return found;
 });
 
+/** What emulation costs: the same program without. */
+const native = {
+  ours: await programAlone(ourProgram()),
+  upstream: await programAlone(upstreamProgram()),
+};
+
 const lines:
   readonly (readonly [title: string, promise: string, read: (f: IpvsFigures) => number])[] = [
     ["start to the end of the first sync, ms", "≥ 20", (f) => f.firstSyncMs],
     ["  of that the sync: from the first set to the end, ms", "", (f) => f.writingMs],
     ["  until then, processor time, ms", "", (f) => f.firstSyncCpuMs],
     ["  the program alone (--version), ms", "", (f) => f.programMs],
+    ["  the same without emulation, ms", "", (f) => native[f.name]],
     ["one change to its effect, ms (median)", "≥ 100", (f) => median(f.changeMs)],
     ["  until the apiserver has it, ms (median)", "", (f) => median(f.requestMs)],
     ["restart to the end of the first sync, ms", "", (f) => f.restartMs],
@@ -80,3 +92,16 @@ print(
     ours.forkedNothing ? "none" : "some"
   } (promised: none), upstream ${theirs.forkedNothing ? "none" : "some"}.`,
 );
+
+/** The median of some runs on this machine, in milliseconds. */
+async function programAlone(program: ProxyProgram | undefined): Promise<number> {
+  if (program === undefined) throw new Error("Cannot measure: no kube-proxy of upstream");
+  const [command, ...args] = program.argv;
+  const times: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    const before = performance.now();
+    await new Deno.Command(command, { args: [...args, "--version"] }).output();
+    times.push(performance.now() - before);
+  }
+  return median(times);
+}
