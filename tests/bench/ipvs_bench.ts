@@ -65,6 +65,7 @@ const lines:
     ["  the same without emulation, ms", "", (f) => native[f.name]],
     ["one change to its effect, ms (median)", "≥ 100", (f) => median(f.changeMs)],
     ["  until the apiserver has it, ms (median)", "", (f) => median(f.requestMs)],
+    ["  from then to its effect, ms (median)", "", (f) => median(afterRequests(f))],
     ["restart to the end of the first sync, ms", "", (f) => f.restartMs],
   ];
 print(
@@ -86,12 +87,27 @@ print(formatTable(
     promise,
   ]),
 ));
+print(
+  `Of our first sync ${
+    formatMs(untilFirstSet(ours))
+  } ms pass until the first set is made, which is the start of an ` +
+    `emulated program and its lists: were the rest nothing, it would be ` +
+    `${formatRatio(theirs.firstSyncMs / untilFirstSet(ours))}.`,
+);
 print(`Our restart with nothing changed wrote ${ours.restartMessages} messages (promised: 0).`);
 print(
   `Processes that the proxy started: ours ${
     ours.forkedNothing ? "none" : "some"
   } (promised: none), upstream ${theirs.forkedNothing ? "none" : "some"}.`,
 );
+
+function afterRequests({ changeMs, requestMs }: IpvsFigures): readonly number[] {
+  return changeMs.map((each, i) => each - requestMs[i]);
+}
+
+function untilFirstSet({ firstSyncMs, writingMs }: IpvsFigures): number {
+  return firstSyncMs - writingMs;
+}
 
 /** The median of some runs on this machine, in milliseconds. */
 async function programAlone(program: ProxyProgram | undefined): Promise<number> {
