@@ -16,8 +16,10 @@ export interface IpvsFigures {
   readonly programMs: number;
   /** From the start of the process to the end of the first sync of both families. */
   readonly firstSyncMs: number;
-  /** Of that, from when there is the first thing in the kernel to the end: the sync and nothing else. */
+  /** Of that, from when there is the first thing in the kernel to the end. */
   readonly writingMs: number;
+  /** The syncs of IPv4 until then, as the program itself counts them. */
+  readonly countedSyncMs: number;
   /** What the processor did from the start of the process to the end of the first sync, with all that it started. */
   readonly firstSyncCpuMs: number;
   /** From the request of each change to its effect. */
