@@ -48,18 +48,19 @@ const forwardings: readonly IpvsForwarding[] = [
 export function changeRequest(change: IpvsChange, family: number): Omit<NetlinkRequest, "op"> {
   return {
     type: family,
-    family: genlHeader(commands[change.kind]),
+    family: headers[change.kind],
     attributes: (writer) => writeChange(writer, change),
   };
 }
 
-const commands: Readonly<Record<IpvsChange["kind"], number>> = {
-  "add-server": IpvsCommand.newService,
-  "edit-server": IpvsCommand.setService,
-  "delete-server": IpvsCommand.deleteService,
-  "add-destination": IpvsCommand.newDestination,
-  "edit-destination": IpvsCommand.setDestination,
-  "delete-destination": IpvsCommand.deleteDestination,
+/** A start sends thousands of each. */
+const headers: Readonly<Record<IpvsChange["kind"], Uint8Array>> = {
+  "add-server": genlHeader(IpvsCommand.newService),
+  "edit-server": genlHeader(IpvsCommand.setService),
+  "delete-server": genlHeader(IpvsCommand.deleteService),
+  "add-destination": genlHeader(IpvsCommand.newDestination),
+  "edit-destination": genlHeader(IpvsCommand.setDestination),
+  "delete-destination": genlHeader(IpvsCommand.deleteDestination),
 };
 
 function writeChange(writer: MessageWriter, change: IpvsChange): void {
@@ -85,9 +86,9 @@ export function writeFrontend(writer: MessageWriter, frontend: IpvsFrontend): vo
 
 function writeFrontendParts(writer: MessageWriter, frontend: IpvsFrontend): void {
   const { address, family, port, protocol } = frontend;
-  u16(writer, ServiceAttr.family, familyNumbers[family]);
-  u16(writer, ServiceAttr.protocol, protocolNumbers[protocol]);
-  writer.raw(ServiceAttr.address, addressBytes(address));
+  writer.u16(ServiceAttr.family, familyNumbers[family]);
+  writer.u16(ServiceAttr.protocol, protocolNumbers[protocol]);
+  writer.raw(ServiceAttr.address, addressBytes(address), ADDRESS_BYTES);
   writer.u16be(ServiceAttr.port, port);
 }
 
@@ -115,9 +116,9 @@ function writeEndpoint(
   { address, port }: IpvsEndpoint,
   family: IpFamily,
 ): void {
-  writer.raw(DestinationAttr.address, addressBytes(address));
+  writer.raw(DestinationAttr.address, addressBytes(address), ADDRESS_BYTES);
   writer.u16be(DestinationAttr.port, port);
-  u16(writer, DestinationAttr.family, familyNumbers[family]);
+  writer.u16(DestinationAttr.family, familyNumbers[family]);
 }
 
 function writeDestination(writer: MessageWriter, { forwarding, weight }: IpvsDestination): void {
@@ -217,10 +218,6 @@ function keyOf<K extends string>(numbers: Readonly<Record<K, number>>, number: n
   return undefined;
 }
 
-function u16(writer: MessageWriter, type: number, value: number): void {
-  writer.raw(type, Uint8Array.of(value & 0xff, value >> 8));
-}
-
 function u16Of(value: Uint8Array | undefined): number | undefined {
   return value && value.length >= 2 ? value[0] | (value[1] << 8) : undefined;
 }
@@ -228,7 +225,5 @@ function u16Of(value: Uint8Array | undefined): number | undefined {
 function addressBytes(text: string): Uint8Array {
   const bytes = parseIp(text);
   if (!bytes) throw new TypeError(`Cannot use "${text}" in an IPVS request: no IP address`);
-  const whole = new Uint8Array(ADDRESS_BYTES);
-  whole.set(bytes);
-  return whole;
+  return bytes;
 }

@@ -90,6 +90,11 @@ export class MessageWriter {
     this.#bytes[at] = value;
   }
 
+  u16(type: number, value: number): void {
+    const at = this.#header(type, 2);
+    this.#view.setUint16(at, value, true);
+  }
+
   u16be(type: number, value: number): void {
     const at = this.#header(type, 2);
     this.#view.setUint16(at, value, false);
@@ -134,10 +139,11 @@ export class MessageWriter {
     return value.length;
   }
 
-  /** Raw bytes: addresses, keys, structures, attributes copied from a dump. */
-  raw(type: number, value: Uint8Array): void {
-    const at = this.#header(type, value.length);
+  /** Raw bytes: addresses, keys, structures, attributes copied from a dump. Zeros behind them make up the size. */
+  raw(type: number, value: Uint8Array, size = value.length): void {
+    const at = this.#header(type, size);
     this.#bytes.set(value, at);
+    if (size > value.length) this.#bytes.fill(0, at + value.length, at + size);
   }
 
   /** An attribute without a value. */
