@@ -95,6 +95,11 @@ print(
     `emulated program and its lists: were the rest nothing, it would be ` +
     `${formatRatio(theirs.firstSyncMs / untilFirstSet(ours))}.`,
 );
+print(
+  `A hundredth of upstream's change would be ${
+    formatMs(median(theirs.changeMs) / 100)
+  } ms; until the apiserver has it takes ${formatMs(median(ours.requestMs))} ms by itself.`,
+);
 print(`Our restart with nothing changed wrote ${ours.restartMessages} messages (promised: 0).`);
 print(
   `Processes that the proxy started: ours ${
