@@ -83,7 +83,7 @@ Deno.test("others get twice the time of a commit, and the older engine syncs onc
   const kernel = new FakeKernel();
   const context = { kernel, syncPeriodMs: 30_000 };
   const nft = await createRuntime({ ...plain, backend: "nft" }).pace(context);
-  assert.deepEqual(nft.rest, { times: 2, leastMs: 10, mostMs: 1_000 });
+  assert.deepEqual(nft.rest, { times: 2.4, leastMs: 10, mostMs: 1_000 });
   assert.equal(nft.minSyncPeriodMs, 0);
   const legacy = await createRuntime({ ...plain, backend: "legacy" }).pace(context);
   assert.equal(legacy.minSyncPeriodMs, 1_000);
