@@ -114,11 +114,13 @@ export class FamilySync {
     await this.#flows.reconcile(signal);
   }
 
-  async #sync(signal: AbortSignal): Promise<void> {
-    if (!this.#options.isComplete()) return;
+  /** Whether it wrote anything: if not, it was in nobody's way. */
+  async #sync(signal: AbortSignal): Promise<boolean> {
+    if (!this.#options.isComplete()) return false;
     const { clock, metrics, notices, source } = this.#options;
     const startedAt = clock.monotonic();
     this.#requestedMeanwhile = false;
+    let hasWritten = false;
     const taken = source.take();
     let full = false;
     try {
@@ -131,6 +133,7 @@ export class FamilySync {
         return this.#write(taken, full ? { kind: "all" } : taken.changes, signal);
       });
       full = report.full;
+      hasWritten = report.written > 0;
       await this.#followUp(taken, report);
     } finally {
       const seconds = (clock.monotonic() - startedAt) / 1000;
@@ -139,6 +142,7 @@ export class FamilySync {
       for (const notice of source.takeNotices()) notices.notice(this.family, notice);
     }
     this.#failures.clear("sync");
+    return hasWritten;
   }
 
   async #write(taken: Taken, changes: Changes, signal: AbortSignal): Promise<SyncReport> {

@@ -26,8 +26,8 @@ export interface RunIntervals {
 export interface RunnerOptions {
   readonly intervals: RunIntervals;
   readonly clock: Clock;
-  /** A run that throws is a failed one, and is run again. */
-  readonly work: (signal: AbortSignal) => Promise<void>;
+  /** A run that throws is a failed one, and is run again. After one that resolves to false there is no rest. */
+  readonly work: (signal: AbortSignal) => Promise<boolean | void>;
   /** Told of each failed run, with the time after which it is run again. Must not throw. */
   readonly onFailure: (error: unknown, retryMs: number) => void;
 }
@@ -90,9 +90,9 @@ export class BoundedFrequencyRunner {
       this.#requested = false;
       this.#forced = false;
       const startMs = clock.monotonic();
-      const nextInMs = await this.#runOnce(signal);
+      const { nextInMs, rests } = await this.#runOnce(signal);
       const endMs = clock.monotonic();
-      intervals.rest?.ran({ startMs, endMs });
+      if (rests) intervals.rest?.ran({ startMs, endMs });
       nextRunAt = endMs + nextInMs;
       await this.#until(() => this.#forced, endMs + intervals.minMs, signal);
       await this.#untilRested(signal);
@@ -109,12 +109,14 @@ export class BoundedFrequencyRunner {
   }
 
   /** Returns the time until the next run when nobody asks for one. */
-  async #runOnce(signal: AbortSignal): Promise<number> {
+  async #runOnce(
+    signal: AbortSignal,
+  ): Promise<{ readonly nextInMs: number; readonly rests: boolean }> {
     const { intervals, onFailure, work } = this.#options;
     try {
-      await work(signal);
+      const rests = await work(signal) !== false;
       this.#failures = 0;
-      return intervals.maxMs;
+      return { nextInMs: intervals.maxMs, rests };
     } catch (error) {
       const longestMs = Math.min(intervals.retryMs, intervals.maxMs);
       const retryMs = Math.max(
@@ -122,7 +124,7 @@ export class BoundedFrequencyRunner {
         Math.min(firstRetryMs * 2 ** this.#failures++, longestMs),
       );
       if (!signal.aborted) onFailure(error, retryMs);
-      return retryMs;
+      return { nextInMs: retryMs, rests: true };
     }
   }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { EndpointSlice, Service } from "../../../lib/kube/objects.ts";
+import { SharedRest } from "../../../lib/sync/shared_rest.ts";
 import { FakeClock } from "../../fakes/fake_clock.ts";
 import { service, slice, type SyncRig, syncRig, withSync } from "./rig.ts";
 
@@ -555,5 +556,21 @@ Deno.test("FamilySync goes on at once with giants that the trackers have not wei
       clusterEndpoints.length === addresses.length
     );
     assert.equal(served.length, names.length * ports.length);
+  });
+});
+
+Deno.test("FamilySync rests after a sync that wrote, and not after one that found all as it should be", async () => {
+  const clock = new FakeClock();
+  const rest = new SharedRest({ times: 1, leastMs: 500, mostMs: 500 });
+  const intervals = { minMs: 0, retryMs: 30_000, maxMs: 3_600_000, rest };
+  await withSync({ clock, intervals }, async (rig) => {
+    begin(rig, [service("web")], [slice("web", ["10.128.0.1"])]);
+    await clock.advance(0);
+    assert.ok(rest.until > clock.monotonic(), "it wrote");
+    await clock.advance(500);
+    const until = rest.until;
+    rig.sync.request();
+    await clock.advance(0);
+    assert.equal(rest.until, until, "nothing was to be written");
   });
 });

@@ -390,6 +390,35 @@ Deno.test("BoundedFrequencyRunner stops at once when told to, also within its in
   assert.equal(runs, 1);
 });
 
+Deno.test("a run that was in nobody's way is followed by no rest", async () => {
+  for (const [result, runs] of [[false, 2], [true, 1], [undefined, 1]] as const) {
+    const clock = new FakeClock();
+    const stop = new AbortController();
+    let ran = 0;
+    const runner = new BoundedFrequencyRunner({
+      intervals: {
+        minMs: 0,
+        retryMs: 200,
+        maxMs: 10_000,
+        rest: new SharedRest({ times: 2, leastMs: 30, mostMs: 100 }),
+      },
+      clock,
+      work: () => Promise.resolve(++ran === 1 ? result : true),
+      onFailure: () => {},
+    });
+    const running = runner.run(stop.signal);
+    runner.request();
+    await clock.advance(0);
+    runner.request();
+    await clock.advance(29);
+    assert.equal(ran, runs, String(result));
+    await clock.advance(1);
+    assert.equal(ran, 2);
+    stop.abort();
+    await running;
+  }
+});
+
 Deno.test("runners that share a rest keep it after each other's runs, and wait for no run", async () => {
   const rest = new SharedRest({ times: 2, leastMs: 1, mostMs: 100 });
   const times: RunIntervals = { minMs: 0, retryMs: 200, maxMs: 10_000, rest };
