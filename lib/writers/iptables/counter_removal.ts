@@ -1,8 +1,7 @@
 /** The kernel's counters that rules of this mode counted into: they outlive the rules. */
-import { systemClock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { waitsForRulesMs } from "../../kernel/nf_tables/letting_go.ts";
+import { untilRulesLetGo } from "../../kernel/nf_tables/letting_go.ts";
 import type { Kept, Removal, RemovalPlan, RemovalReport, RemovalStep } from "../leftovers.ts";
 import { invalidCounter, localhostCounter } from "./names.ts";
 
@@ -60,24 +59,24 @@ async function removeCounters(
 ): Promise<RemovalReport> {
   const removed: RemovalStep[] = [];
   const remaining: Kept[] = [];
-  // A rule lets go of its counter a moment after it was removed.
-  let waiting = steps.filter((each) => each.kind === kind);
-  for (const waitMs of [0, ...waitsForRulesMs]) {
-    if (waiting.length === 0) break;
-    await systemClock.sleep(waitMs, signal);
-    const busy: RemovalStep[] = [];
-    for (const step of waiting) {
-      try {
-        signal.throwIfAborted();
-        if (nfacct.remove(step.name)) removed.push(step);
-        else busy.push(step);
-      } catch (error) {
-        const reason = signal.aborted ? "stopped before it was removed" : describeError(error);
-        remaining.push({ what: `${kind} ${step.name}`, reason });
-      }
+  // False where it may be tried again: a rule still counts into it.
+  const remove = (step: RemovalStep): boolean => {
+    try {
+      signal.throwIfAborted();
+      const isGone = nfacct.remove(step.name);
+      if (isGone) removed.push(step);
+      return isGone;
+    } catch (error) {
+      const reason = signal.aborted ? "stopped before it was removed" : describeError(error);
+      remaining.push({ what: `${kind} ${step.name}`, reason });
+      return true;
     }
-    waiting = busy;
-  }
-  const kept = waiting.map(({ name }) => ({ what: `${kind} ${name}`, reason: stillUsed }));
+  };
+  const used = await untilRulesLetGo(
+    steps.filter((each) => each.kind === kind),
+    (waiting) => waiting.filter((step) => !remove(step)),
+    signal,
+  );
+  const kept = used.map(({ name }) => ({ what: `${kind} ${name}`, reason: stillUsed }));
   return { removed, remaining, kept };
 }

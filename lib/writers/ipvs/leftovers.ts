@@ -1,5 +1,4 @@
 /** What ipvs mode may have left: servers, a link, sets, and chains in either engine of iptables. */
-import { systemClock } from "../../base/clock.ts";
 import { describeError } from "../../base/errors.ts";
 import { ipFamilies, type IpFamily } from "../../base/ip_family.ts";
 import type { Protocol } from "../../base/protocol.ts";
@@ -7,7 +6,7 @@ import type { IpsetChange } from "../../kernel/ipset/ipset.ts";
 import type { IpvsChange, IpvsProtocol } from "../../kernel/ipvs/ipvs.ts";
 import { frontendText } from "../../kernel/ipvs/text.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
-import { waitsForRulesMs } from "../../kernel/nf_tables/letting_go.ts";
+import { untilRulesLetGo } from "../../kernel/nf_tables/letting_go.ts";
 import { findChains } from "../kube_chains/find_chains.ts";
 import { IpvsChain, natTable } from "../kube_chains/names.ts";
 import { ipvsOwned, isIptablesChain } from "../kube_chains/owned_chains.ts";
@@ -188,18 +187,17 @@ async function removeSets(
   { families }: Remains,
   { reasons, signal }: Effort,
 ): Promise<void> {
-  let names = families.flatMap(({ sets }) => sets.map(({ name }) => name));
-  for (const waitMs of [0, ...waitsForRulesMs]) {
-    if (names.length === 0) return;
-    await systemClock.sleep(waitMs, signal);
+  const all = families.flatMap(({ sets }) => sets.map(({ name }) => name));
+  const destroy = async (names: readonly string[]) => {
     const changes = names.map((name): IpsetChange => ({ kind: "destroy", name }));
     const failures = await ipset.commit(changes, { signal });
     for (const { change, message, refusal } of failures) {
       reasons.set(names[change], refusal === "busy" ? stillUsed : message);
     }
     const busy = failures.filter(({ refusal }) => refusal === "busy");
-    names = busy.map(({ change }) => names[change]);
-  }
+    return busy.map(({ change }) => names[change]);
+  };
+  await untilRulesLetGo(all, destroy, signal);
 }
 
 /** What is told of things that could not be removed. */

@@ -20,7 +20,7 @@ import type { ElementComparison, RetiredElement, TableLedger, TableView } from "
 import { allowChain } from "./rules/firewall.ts";
 import { pickRules } from "./rules/picks.ts";
 import { type ChainWithRules } from "./rules/statements.ts";
-import { allowSets, isMetLater, isShared, type SetName } from "./sets.ts";
+import { isMetLater, isShared, protocolOfAllowSet, type SetName } from "./sets.ts";
 import { definitionOf, inLookupOrder } from "./shards.ts";
 
 /** Deleting from an interval set takes milliseconds for each element; beyond this a new one is faster. */
@@ -241,7 +241,7 @@ export class Draft {
     const batch = this.#rules;
     const touched = inLookupOrder(new Set([...this.#added.keys(), ...this.#removed.keys()]));
     for (const set of touched) {
-      const protocol = protocolOf.get(set);
+      const protocol = protocolOfAllowSet.get(set);
       if (protocol) this.#changeRanges(protocol, set);
       else this.#replace(set);
       const owned = this.#added.get(set);
@@ -326,13 +326,6 @@ export class Draft {
 function addRule(rule: NftRule): NftOperation {
   return { kind: "add-rule", rule };
 }
-
-/** The sets of source ranges. */
-const protocolOf: ReadonlyMap<SetName, Protocol> = new Map([
-  [allowSets.SCTP, "SCTP"],
-  [allowSets.TCP, "TCP"],
-  [allowSets.UDP, "UDP"],
-]);
 
 function listName({ key, set }: EndpointList): string {
   return `${set} ${keyText(key)}`;

@@ -6,9 +6,8 @@
 import { elementKey } from "../../kernel/nftables/element_identity.ts";
 import type { NftElement } from "../../kernel/nftables/operations.ts";
 import type { ServicePort } from "../../snapshot/snapshot.ts";
-import type { Protocol } from "../../base/protocol.ts";
 import type { Desired } from "./desired.ts";
-import { allowSets, isShared, type SetName } from "./sets.ts";
+import { isShared, protocolOfAllowSet, type SetName } from "./sets.ts";
 import { isEndpointMap } from "./shards.ts";
 import { isStructureRight } from "./structure.ts";
 import type { TableLedger } from "./table_ledger.ts";
@@ -45,7 +44,8 @@ export function narrow(
 /** The frontend of an element, in the words of `frontendsOf`; anything for what has none. */
 function frontendOf(set: SetName, { key }: NftElement): string {
   if (isEndpointMap(set)) return elementKey({ key: key.slice(0, -1) });
-  const protocol = protocols.get(set);
+  // Sets of source ranges have the address and the port alone.
+  const protocol = protocolOfAllowSet.get(set);
   return elementKey({ key: protocol ? [key[0], protocol.toLowerCase(), key[1]] : key });
 }
 
@@ -59,8 +59,3 @@ function frontendsOf(servicePort: ServicePort): readonly string[] {
     elementKey({ key: [protocol, nodePort] }),
   ];
 }
-
-/** The sets of source ranges, which have the address and the port alone. */
-const protocols: ReadonlyMap<SetName, Protocol> = new Map(
-  (["SCTP", "TCP", "UDP"] as const).map((protocol) => [allowSets[protocol], protocol]),
-);

@@ -46,6 +46,11 @@ export const allowSets: Readonly<Record<Protocol, StaticSetName>> = {
   UDP: "firewall-allow-udp",
 };
 
+/** The other way round. */
+export const protocolOfAllowSet: ReadonlyMap<SetName, Protocol> = new Map(
+  (["SCTP", "TCP", "UDP"] as const).map((protocol) => [allowSets[protocol], protocol]),
+);
+
 const address = ["addr", "inet_proto", "inet_service"] as const;
 const nodePort = ["inet_proto", "inet_service"] as const;
 const endpoint = ["addr", "inet_service"] as const;
