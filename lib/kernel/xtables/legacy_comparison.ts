@@ -10,6 +10,7 @@ import {
   type EntryLayout,
   entryLayouts,
   Flag,
+  isZero,
   nextOf,
   Part,
   Standard,
@@ -66,7 +67,7 @@ export class LegacyComparison {
     if (inInterface || outInterface) return false;
     const turned = (source?.not ? Turned.source : 0) | (destination?.not ? Turned.destination : 0);
     return this.#bytes[at + layout.turned] === turned && this.#isProtocol(at, rule) &&
-      this.#isZero(at + layout.inMask, at + layout.protocol) &&
+      isZero(this.#view, at + layout.inMask, at + layout.protocol) &&
       this.#isAddress(at + layout.source, at + layout.sourceMask, source) &&
       this.#isAddress(at + layout.destination, at + layout.destinationMask, destination);
   }
@@ -85,7 +86,8 @@ export class LegacyComparison {
   #isAddress(at: number, mask: number, asked: XtAddress | undefined): boolean {
     const { addressBytes } = this.#layout;
     if (!asked) {
-      return this.#isZero(at, at + addressBytes) && this.#isZero(mask, mask + addressBytes);
+      return isZero(this.#view, at, at + addressBytes) &&
+        isZero(this.#view, mask, mask + addressBytes);
     }
     const { cidr } = asked;
     const slash = cidr.indexOf("/");
@@ -205,11 +207,6 @@ export class LegacyComparison {
       if (code > 0x7f || bytes[at + i] !== code) return false;
     }
     return bytes[at + text.length] === 0;
-  }
-
-  #isZero(from: number, to: number): boolean {
-    for (let at = from; at < to; at += 4) if (this.#view.getUint32(at, true) !== 0) return false;
-    return true;
   }
 }
 

@@ -132,6 +132,12 @@ export function structureAt(bytes: Uint8Array, at: number, size: number): XtStru
   };
 }
 
+/** Whether all these words of four bytes are zero. */
+export function isZero(view: DataView, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 4) if (view.getUint32(at, true) !== 0) return false;
+  return true;
+}
+
 /** A text that ends with a zero, or with its field. */
 export function textAt(bytes: Uint8Array, at: number, length: number): string {
   if (at + length > bytes.length) {

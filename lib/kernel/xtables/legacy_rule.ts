@@ -5,6 +5,7 @@ import {
   type EntryLayout,
   entryLayouts,
   Flag,
+  isZero,
   matchesOf,
   nextOf,
   Part,
@@ -115,7 +116,9 @@ export class LegacyRules {
   #address(at: number, { mask, not }: { mask: number; not: boolean }): Asked<XtAddress> {
     const { addressBytes } = this.#layout;
     // Most rules ask for one address or none.
-    if (!not && this.#isZero(at, addressBytes) && this.#isZero(mask, addressBytes)) {
+    const asksNothing = !not && isZero(this.#view, at, at + addressBytes) &&
+      isZero(this.#view, mask, mask + addressBytes);
+    if (asksNothing) {
       return undefined;
     }
     const length = prefixLengthOf(this.#bytes.subarray(mask, mask + addressBytes));
@@ -132,7 +135,7 @@ export class LegacyRules {
 
   /** The `+` of `eth+` stands in the name and not in the mask. */
   #interface(at: number, { mask, not }: { mask: number; not: boolean }): Asked<XtInterface> {
-    if (!not && this.#isZero(mask, INTERFACE_BYTES)) return undefined;
+    if (!not && isZero(this.#view, mask, mask + INTERFACE_BYTES)) return undefined;
     const asked = prefixLengthOf(this.#bytes.subarray(mask, mask + INTERFACE_BYTES));
     const field = this.#bytes.subarray(at, at + INTERFACE_BYTES);
     const name = decoder.decode(field.subarray(0, field.indexOf(0)));
@@ -140,13 +143,6 @@ export class LegacyRules {
     const length = isBeginning ? name.length - 1 : name.length + 1;
     if (asked === 0 || asked !== length * 8) return "unsaid";
     return { name, ...(not && { not }) };
-  }
-
-  #isZero(at: number, bytes: number): boolean {
-    for (let word = at; word < at + bytes; word += 4) {
-      if (this.#view.getUint32(word, true) !== 0) return false;
-    }
-    return true;
   }
 
   #protocol(at: number): Asked<XtProtocol> {
