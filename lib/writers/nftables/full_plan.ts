@@ -79,6 +79,7 @@ export class FullPlan {
     yield this.#settings();
     yield* this.#services();
     yield* this.#remains();
+    for (const each of this.#planned.retiredElements()) this.ledger.retireElement(each);
   }
 
   *#everything(): Generator<Batch> {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ipFamilies } from "../../../../lib/base/ip_family.ts";
+import { Errno } from "../../../../lib/kernel/errno.ts";
 import { nftText } from "../../../../lib/kernel/nftables/text.ts";
 import { tableOf } from "../../../../lib/writers/nftables/names.ts";
 import { Harness } from "./harness.ts";
@@ -226,6 +227,15 @@ Deno.test("drifted() takes no hairpin that is to go for somebody else's; maintai
   assert.equal(await harness.drifted(), false);
   await harness.maintain();
   assert.equal(hairpinOf(harness), second);
+});
+
+Deno.test("a hairpin that a sync finds and nobody needs leaves, also where the rest of the table is right", async () => {
+  const harness = new Harness();
+  await harness.put(local(1), plain("b", 2, 1));
+  harness.nftables.failNextBatch(Errno.EINTR);
+  await harness.remove(local(1).key);
+  await harness.maintain();
+  assert.equal(harness.table(), await harness.cleanStart());
 });
 
 Deno.test("sync() of some changes never walks the Services", async () => {
