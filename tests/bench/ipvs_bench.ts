@@ -1,7 +1,9 @@
 /**
  * ipvs mode in a virtual machine, since this machine's kernel may have no IPVS: first sync, a change, a
  * restart, ours and upstream's one after the other in the same guest.
- *   scripts/bench ipvs [--kernel=6.1]
+ *   scripts/bench ipvs [--kernel=6.1] [--part=local]
+ * With `--part=local` all endpoints run on the measured node, each of which has an entry of its own in a
+ * set: upstream starts a process for it.
  */
 import { parseArgs } from "node:util";
 import { ApiClient } from "../controlplane/rig/api.ts";
@@ -17,13 +19,20 @@ import { Drive } from "../vm/drive.ts";
 import { kernels, provideTools, runGuest } from "../vm/guest.ts";
 import { toldBy } from "../vm/outside.ts";
 import { complaintOf } from "../vm/verdict.ts";
-import { bulkCluster, type IpvsFigures } from "./ipvs_subject.ts";
+import { bulkCluster, bulkNodes, type IpvsFigures } from "./ipvs_subject.ts";
 import { formatMs, formatRatio, formatTable, median, print } from "./table.ts";
 
 const { values } = parseArgs({
   args: Deno.args,
-  options: { kernel: { type: "string", default: "6.1" } },
+  options: {
+    kernel: { type: "string", default: "6.1" },
+    part: { type: "string", default: "" },
+  },
 });
+if (!["", "local"].includes(values.part)) {
+  throw new Error(`Cannot measure: no part "${values.part}"`);
+}
+const isLocal = values.part === "local";
 const kernel = kernels.find((each) => each === values.kernel);
 if (kernel === undefined) throw new Error(`Cannot measure: no kernel "${values.kernel}"`);
 
@@ -37,7 +46,8 @@ using api = new ApiClient(plane.access);
 await api.create(namespaceObject(bulkCluster.namespace));
 // Both programs wait half a minute for a Node that is not there.
 await api.create(nodeManifest());
-await api.createAll(bulkCluster.objects());
+const nodeName = isLocal ? bulkNodes.here : bulkNodes.elsewhere;
+await api.createAll(bulkCluster.objects({ nodeName }));
 const guest = { tools, drive, kernel, plane: plane.access, limitSeconds: LIMIT_SECONDS } as const;
 const verdict = (await runGuest({ ...guest, tests: [script] })).get(script);
 if (verdict?.kind !== "passed") {
@@ -70,7 +80,9 @@ const lines:
     ["restart to the end of the first sync, ms", "", (f) => f.restartMs],
   ];
 print(
-  `ipvs mode, ${bulkCluster.services} Services x ${bulkCluster.endpoints} endpoints, Linux ${kernel}, emulated:`,
+  `ipvs mode, ${bulkCluster.services} Services x ${bulkCluster.endpoints} endpoints${
+    isLocal ? " on this node" : ""
+  }, Linux ${kernel}, emulated:`,
 );
 print(formatTable(
   [

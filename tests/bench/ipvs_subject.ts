@@ -38,28 +38,36 @@ export interface BulkChange {
   readonly step: number;
 }
 
+/** Where the endpoints run. ipvs mode has one more entry for each that runs on its own node. */
+export interface BulkPlace {
+  readonly nodeName: string;
+}
+
+/** The node that is measured, and one that is not. */
+export const bulkNodes = { here: "node", elsewhere: "node-1" } as const;
+
 /** Services with one port and one slice each. */
 export const bulkCluster = {
   services: SERVICES,
   endpoints: ENDPOINTS,
 
   /** All objects but the namespace. */
-  objects(): readonly ManifestObject[] {
+  objects(place: BulkPlace): readonly ManifestObject[] {
     return Array.from({ length: SERVICES }, (_, number) => [
       serviceObject({
         namespace: NAMESPACE,
         name: nameOf(number),
         spec: { clusterIP: clusterIPOf(number), ipFamilyPolicy: "SingleStack" },
       }),
-      sliceOf(number, 0),
+      sliceOf(number, 0, place),
     ]).flat();
   },
 
   namespace: NAMESPACE,
 
   /** A Service's slice with the endpoints of a generation from 1 on; each step changes another Service. */
-  changedSlice({ generation, step }: BulkChange): ManifestObject {
-    return sliceOf(changedAt(step), generation);
+  changedSlice({ generation, step }: BulkChange, place: BulkPlace): ManifestObject {
+    return sliceOf(changedAt(step), generation, place);
   },
 
   /** Of the Service that a step changes. */
@@ -94,10 +102,15 @@ function addressesOf(number: number, generation: number): readonly string[] {
   });
 }
 
-function sliceOf(number: number, generation: number): ManifestObject {
+function sliceOf(
+  number: number,
+  generation: number,
+  { nodeName }: BulkPlace,
+): ManifestObject {
   return endpointSliceObject({
     namespace: NAMESPACE,
     name: nameOf(number),
     addresses: addressesOf(number, generation),
+    nodeName,
   });
 }

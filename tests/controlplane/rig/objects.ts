@@ -36,11 +36,13 @@ export interface EndpointSliceFields {
   readonly labels?: Readonly<Record<string, string>>;
   readonly addresses: readonly string[];
   readonly addressType?: "IPv4" | "IPv6";
+  /** Where all of them run; some node when not given. */
+  readonly nodeName?: string;
 }
 
 /** A slice of ready endpoints on port 8080. */
 export function endpointSliceObject(fields: EndpointSliceFields): ManifestObject {
-  const { namespace, name, service = name, labels = {}, addresses } = fields;
+  const { namespace, name, service = name, labels = {}, addresses, nodeName = "node-1" } = fields;
   return {
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
@@ -50,7 +52,7 @@ export function endpointSliceObject(fields: EndpointSliceFields): ManifestObject
     endpoints: addresses.map((address) => ({
       addresses: [address],
       conditions: { ready: true, serving: true, terminating: false },
-      nodeName: "node-1",
+      nodeName,
       zone: "zone-a",
     })),
   };

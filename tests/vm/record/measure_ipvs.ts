@@ -7,7 +7,13 @@ import { SystemCommands } from "../../../lib/kernel/commands.ts";
 import { NetlinkIpvs } from "../../../lib/kernel/ipvs/netlink_ipvs.ts";
 import { NetlinkIpset } from "../../../lib/kernel/ipset/netlink_ipset.ts";
 import { KernelFiles } from "../../../lib/kernel/kernel_files.ts";
-import { type BulkChange, bulkCluster, type IpvsFigures } from "../../bench/ipvs_subject.ts";
+import {
+  type BulkChange,
+  bulkCluster,
+  bulkNodes,
+  type BulkPlace,
+  type IpvsFigures,
+} from "../../bench/ipvs_subject.ts";
 import { ApiClient } from "../../controlplane/rig/api.ts";
 import { ProxyFiles } from "../../controlplane/rig/proxy_files.ts";
 import {
@@ -92,10 +98,11 @@ async function measure(
   using api = new ApiClient(plane.access);
   const changeMs: number[] = [];
   const requestMs: number[] = [];
+  const place = await placeOfEndpoints(api);
   for (let step = 0; step < CHANGES; step++) {
     // Whatever the change before left to do is done.
     await new Promise((resolve) => setTimeout(resolve, REST_MS));
-    const slice = bulkCluster.changedSlice({ generation, step });
+    const slice = bulkCluster.changedSlice({ generation, step }, place);
     const wanted = bulkCluster.addressesAt({ generation, step });
     // One server alone is asked for: all of them take the kernel longer than the change.
     const isThere = () => {
@@ -131,6 +138,14 @@ async function measure(
     restartMessages: program.name === "ours" ? messagesOf(second) : undefined,
     forkedNothing: isAlone && isStillAlone,
   };
+}
+
+/** As whoever made the objects chose. */
+async function placeOfEndpoints(api: ApiClient): Promise<BulkPlace> {
+  const known = { nodeName: bulkNodes.elsewhere };
+  const slice = await api.get(bulkCluster.changedSlice({ generation: 1, step: 0 }, known));
+  const [endpoint] = slice.endpoints as readonly BulkPlace[];
+  return endpoint;
 }
 
 /** Whoever asks takes from what is measured: seldom enough that it does not matter. */
