@@ -8,7 +8,7 @@ import { frontendText } from "../../kernel/ipvs/text.ts";
 import type { AddressChange } from "../../kernel/links/links.ts";
 import type { ServicePortKey } from "../../snapshot/snapshot.ts";
 import { endpointKey } from "./contribution.ts";
-import type { Held, IpvsKernel } from "./held.ts";
+import { type Held, type IpvsKernel, membersNaming } from "./held.ts";
 import { linkName, setOf, type SetRole, setRoles } from "./names.ts";
 import type { Wanted } from "./wanted.ts";
 
@@ -74,6 +74,30 @@ export class Hands {
     for (const [index, change] of changes.entries()) {
       if ("set" in change) this.#followSet(change, byChange.get(index) ?? []);
     }
+  }
+
+  /**
+   * Takes members out of sets that nobody wants, but for those that name one of these servers which is
+   * still there: the next process would not know it for ours.
+   */
+  async removeMembers(
+    changes: readonly IpsetChange[],
+    removedServers: readonly IpvsChange[],
+  ): Promise<void> {
+    const staying = removedServers.map(({ server }) => server)
+      .filter((server) => this.#work.held.servers.has(frontendText(server)));
+    if (staying.length === 0) return await this.changeSets(changes);
+    const { family } = this.#work.wanted.context;
+    const kept = new Set(
+      staying.flatMap(membersNaming).map(({ member, role }) =>
+        `${setOf(role, family).name} ${member}`
+      ),
+    );
+    await this.changeSets(changes.flatMap((change): readonly IpsetChange[] => {
+      if (!("members" in change)) return [change];
+      const members = change.members.filter((each) => !kept.has(`${change.set.name} ${each}`));
+      return members.length > 0 ? [{ ...change, members }] : [];
+    }));
   }
 
   async changeServers(changes: readonly IpvsChange[]): Promise<void> {

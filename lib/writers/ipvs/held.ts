@@ -109,22 +109,38 @@ export interface Marks {
  * this machine with a port that they name. Everybody else's have other addresses, or other ports.
  */
 export function ownership({ others, own, sets }: Marks): (server: IpvsFrontend) => boolean {
-  const has = (role: SetRole, member: string) => sets.get(role)?.has(member) ?? false;
-  return ({ address, port, protocol }) => {
-    const at = `${address},${protocol}:${port}`;
-    const isFrontend = has("clusterIP", at) || has("externalIP", at) ||
-      has("externalIPLocal", at) || has("loadBalancer", at);
-    if (own.has(address) || isFrontend) return true;
-    if (!others.has(address)) return false;
-    switch (protocol) {
-      case "tcp":
-        return has("nodePortTCP", String(port));
-      case "udp":
-        return has("nodePortUDP", String(port));
-      case "sctp":
-        return has("nodePortSCTP", at);
-    }
-  };
+  const isNamed = ({ member, role }: SetMember) => sets.get(role)?.has(member) ?? false;
+  return (server) =>
+    own.has(server.address) || frontendMembers(server).some(isNamed) ||
+    (others.has(server.address) && isNamed(nodePortMember(server)));
+}
+
+/** Something in one of our sets. */
+interface SetMember {
+  readonly role: SetRole;
+  readonly member: string;
+}
+
+/** What a server is known by in our sets, also to another process. */
+export function membersNaming(server: IpvsFrontend): readonly SetMember[] {
+  return [...frontendMembers(server), nodePortMember(server)];
+}
+
+const frontendRoles = ["clusterIP", "externalIP", "externalIPLocal", "loadBalancer"] as const;
+
+function frontendMembers({ address, port, protocol }: IpvsFrontend): readonly SetMember[] {
+  return frontendRoles.map((role) => ({ role, member: `${address},${protocol}:${port}` }));
+}
+
+function nodePortMember({ address, port, protocol }: IpvsFrontend): SetMember {
+  switch (protocol) {
+    case "tcp":
+      return { role: "nodePortTCP", member: String(port) };
+    case "udp":
+      return { role: "nodePortUDP", member: String(port) };
+    case "sctp":
+      return { role: "nodePortSCTP", member: `${address},${protocol}:${port}` };
+  }
 }
 
 /** The sets of the family that are there; throws where one is another one. */

@@ -229,7 +229,7 @@ export class IpvsWriter implements RuleWriter {
     await hands.removeAddresses(plan.addressesToRemove);
     await hands.changeServers(plan.serversToRemove);
     await this.#retire(plan, held, hands);
-    await hands.changeSets(plan.membersToRemove);
+    await hands.removeMembers(plan.membersToRemove, plan.serversToRemove);
     await writeRules(true);
     return hands;
   }

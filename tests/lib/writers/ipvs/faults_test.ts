@@ -209,3 +209,40 @@ Deno.test("a sync that failed half way is repaired by the next one", async () =>
   assert.equal((await harness.some(both)).full, true);
   assert.deepEqual(harness.bound(), [web.clusterIP, other.clusterIP]);
 });
+
+Deno.test("a server that cannot be removed stays named, so that the next process removes it", async () => {
+  const harness = new Harness();
+  const gone = servicePort({
+    name: "gone",
+    protocol: "SCTP",
+    clusterIP: addresses.IPv4.clusterIP(3),
+    externalIPs: [addresses.IPv4.external(3)],
+    nodePort: 30003,
+    clusterEndpoints: endpoints("IPv4", [9, 3]),
+  });
+  await harness.full(snapshotOf("IPv4", [web, gone]));
+  const nodePort = { web: "30001", gone: "192.168.0.1,sctp:30003" };
+  const frontend = { web: "172.30.0.1,tcp:80", gone: "172.30.0.3,sctp:80" };
+  assert.deepEqual(harness.members("KUBE-CLUSTER-IP"), [frontend.web, frontend.gone]);
+
+  const { ipvs } = harness.kernel;
+  ipvs.refuse(({ kind, server }) =>
+    kind === "delete-server" && server.port !== 80 ? Errno.ENOMEM : 0
+  );
+  await harness.some(snapshotOf("IPv4", []), web, gone);
+  // Those that are gone are not named any more.
+  assert.deepEqual(harness.members("KUBE-CLUSTER-IP"), []);
+  assert.deepEqual(harness.members("KUBE-NODE-PORT-TCP"), [nodePort.web]);
+  assert.deepEqual(harness.members("KUBE-NODE-PORT-SCTP-HASH"), [nodePort.gone]);
+
+  ipvs.refuse(({ kind }) => kind === "delete-server" ? Errno.ENOMEM : 0);
+  await harness.some(snapshotOf("IPv4", [gone]), gone);
+  await harness.some(snapshotOf("IPv4", []), gone);
+  assert.deepEqual(harness.members("KUBE-CLUSTER-IP"), [frontend.gone]);
+  assert.deepEqual(harness.members("KUBE-EXTERNAL-IP"), ["198.51.100.3,sctp:80"]);
+  harness.restart();
+  ipvs.refuse(() => 0);
+  await harness.full(snapshotOf("IPv4", []));
+  assert.deepEqual(harness.servers(), []);
+  assert.deepEqual(harness.members("KUBE-NODE-PORT-SCTP-HASH"), []);
+});
