@@ -2,9 +2,11 @@
  * A proxy's start on a node of a large cluster, its rest, a storm of changes and its restart, ours and
  * upstream's one after the other on the same control plane.
  *   scripts/bench start [--services=10000] [--endpoints=10] [--storm-seconds=30] [--only=ours]
- *                       [--mode=nftables|iptables] [--backend=nft|legacy] [--part=load|restart]
+ *                       [--mode=nftables|iptables] [--backend=nft|legacy] [--part=load|restart|pairs]
  * A part of it alone is for those who cannot wait: upstream takes minutes for each in iptables' nft
- * backend. Before a restart alone ours writes the rules, which are the same.
+ * backend. Before a restart alone ours writes the rules, which are the same. `pairs` is ours alone: starts,
+ * and restarts over what each of them wrote, with the same objects; after a storm a restart finds
+ * endpoints in other places than a start puts them.
  */
 import { parseArgs } from "node:util";
 import { inNetworkNamespace } from "../../lib/kernel/netns.ts";
@@ -40,6 +42,7 @@ const START_DEADLINE_MS = 900_000;
 const mode = ruleModeOf(values);
 const STORM_WRITES_PER_SECOND = 50;
 const CANARY_EVERY_MS = 250;
+const PAIRS = 9;
 /** Whoever has something to write after a start does so by then. */
 const AT_REST_MS = 5_000;
 
@@ -244,17 +247,35 @@ async function measureRestart(cluster: SmallCluster, { bulk, contender }: Subjec
   }
 }
 
-/** A run of ours until everything is in force. */
-async function writeRules(cluster: SmallCluster, bulk: BulkCluster): Promise<void> {
+/** A run of ours until everything is in force; its processor time in milliseconds, as of every start. */
+async function writeRules(cluster: SmallCluster, bulk: BulkCluster): Promise<number> {
   const [ours] = contenders("ours");
-  const { stop } = await startContender(cluster, ours, mode);
+  const { process, stop } = await startContender(cluster, ours, mode);
   try {
     for (const { clusterIP } of bulk.canaries) {
       await untilAnsweredBy("a", clusterIP, { deadlineMs: START_DEADLINE_MS, pauseMs: 10 });
     }
+    await sleep(2_000);
+    return process.usage().cpuSeconds * 1_000;
   } finally {
     await stop();
   }
+}
+
+/** Starts, and restarts over what each of them wrote, one after the other. */
+async function measurePairs(cluster: SmallCluster, bulk: BulkCluster): Promise<void> {
+  const pairs: (readonly [startMs: number, restartMs: number])[] = [];
+  for (let i = 0; i < PAIRS; i++) {
+    pairs.push([await writeRules(cluster, bulk), await writeRules(cluster, bulk)]);
+    await cluster.deleteRules(mode);
+  }
+  const [starts, restarts] = [0, 1].map((i) => pairs.map((pair) => pair[i]));
+  print(formatTable(
+    ["what", ...pairs.map((_, i) => String(i + 1)), "median"]
+      .map((title, i) => ({ title, right: i > 0 })),
+    ([["CPU of the start, ms", starts], ["CPU of the restart, ms", restarts]] as const)
+      .map(([title, each]) => [title, ...each.map(formatMs), formatMs(percentile(each, 0.5))]),
+  ));
 }
 
 /** How many commits of nf_tables a restart of ours takes that finds nothing changed. */
@@ -313,27 +334,32 @@ const services = Number(values.services);
 const endpoints = Number(values.endpoints);
 const bulk = new BulkCluster({ services, endpoints });
 await cluster.api.createAll(bulk.objects());
-const measured: Partial<Figures>[] = [];
-const all = contenders(values.only).filter(({ minSyncPeriod }) => minSyncPeriod === "0s");
-for (const contender of all) measured.push(await measure(cluster, { bulk, contender }));
-const rows = lines.flatMap((line) => {
-  const figures = measured.map((each) => each[line.figure]);
-  if (figures.includes(undefined)) return [];
-  const [ours = NaN, theirs = NaN] = figures;
-  return [[
-    line.title,
-    ...figures.map((figure = NaN) => formatMs(figure)),
-    formatRatio(line.ratio === "theirs ÷ ours" ? theirs / ours : ours / theirs),
-    line.ratio,
-    promiseOf(line),
-  ]];
-});
-const titles = ["what", ...all.map(({ title }) => title), "ratio", "of what", "promised"];
 print(`## ${services} Services x ${endpoints}, ${nameOfMode(mode)}\n`);
-print(
-  formatTable(titles.map((title, i) => ({ title, right: i > 0 && i < titles.length - 2 })), rows),
-);
-if (values.part !== "load" && nameOfMode(mode) !== "iptables (legacy)") {
-  const commits = await commitsOfRestart(cluster, bulk);
-  print(`\nA restart of ours with nothing changed: ${commits} commits.`);
+if (values.part === "pairs") await measurePairs(cluster, bulk);
+else await measureAll(cluster, bulk);
+
+async function measureAll(cluster: SmallCluster, bulk: BulkCluster): Promise<void> {
+  const measured: Partial<Figures>[] = [];
+  const all = contenders(values.only).filter(({ minSyncPeriod }) => minSyncPeriod === "0s");
+  for (const contender of all) measured.push(await measure(cluster, { bulk, contender }));
+  const rows = lines.flatMap((line) => {
+    const figures = measured.map((each) => each[line.figure]);
+    if (figures.includes(undefined)) return [];
+    const [ours = NaN, theirs = NaN] = figures;
+    return [[
+      line.title,
+      ...figures.map((figure = NaN) => formatMs(figure)),
+      formatRatio(line.ratio === "theirs ÷ ours" ? theirs / ours : ours / theirs),
+      line.ratio,
+      promiseOf(line),
+    ]];
+  });
+  const titles = ["what", ...all.map(({ title }) => title), "ratio", "of what", "promised"];
+  print(
+    formatTable(titles.map((title, i) => ({ title, right: i > 0 && i < titles.length - 2 })), rows),
+  );
+  if (values.part !== "load" && nameOfMode(mode) !== "iptables (legacy)") {
+    const commits = await commitsOfRestart(cluster, bulk);
+    print(`\nA restart of ours with nothing changed: ${commits} commits.`);
+  }
 }
