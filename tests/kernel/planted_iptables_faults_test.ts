@@ -87,5 +87,6 @@ async function tryFaults(
     });
   }
   await without(-1);
-  assert.equal(describeWrong(await runFates(cluster, options)), "", "the rules were put back");
+  // The rules were put back.
+  assert.equal(describeWrong(await runFates(cluster, options)), "");
 }
