@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { upstreamProgram } from "../controlplane/rig/proxy_process.ts";
 import { Cluster } from "../kernel/rig/cluster.ts";
+import { hasLockedUp } from "../kernel/rig/kernel_log.ts";
 import { deleteRules } from "../kernel/rig/mode_rules.ts";
 import { ApiserverProgrammer } from "../kernel/rig/programmers/apiserver.ts";
 import { clusterManifests } from "../scenarios/manifests.ts";
@@ -12,6 +13,8 @@ import { examineNode, idsOf } from "../vm/inside/examination.ts";
 Deno.test("doctor on clean nodes of upstream's proxy", async (test) => {
   const program = upstreamProgram();
   assert.ok(program, "no kube-proxy of upstream; run scripts/controlplane-tools");
+  // A warning of what this machine's own kernel logged is no false one.
+  const expected = ["CFG07", ...await hasLockedUp() ? ["KRN07"] : []];
   await using cluster = await Cluster.create();
   await using programmer = await ApiserverProgrammer.create(program);
   for (const mode of allModes) {
@@ -30,7 +33,7 @@ Deno.test("doctor on clean nodes of upstream's proxy", async (test) => {
         const rehearsal = told.checks.get("DRY01")?.evidence.join("\n") ?? "";
         assert.match(rehearsal, /: all as they should/);
         assert.doesNotMatch(rehearsal, /would stop answering/);
-        assert.deepEqual(idsOf(told, "warn").filter((id) => id !== "CFG07"), [], rehearsal);
+        assert.deepEqual(idsOf(told, "warn").filter((id) => !expected.includes(id)), []);
       }
       await deleteRules((argv, stdin) => cluster.run("node", argv, stdin), mode);
     });

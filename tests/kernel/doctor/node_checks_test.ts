@@ -3,6 +3,7 @@
  * well and sick, and the commands that it prints, run as they are printed.
  */
 import assert from "node:assert/strict";
+import { hasLockedUp } from "../rig/kernel_log.ts";
 import { ourProgramArgv } from "../rig/our_program.ts";
 import { type OwnNamespace, withOwnNamespace } from "../rig/own_namespace.ts";
 import { tryCommand } from "../rig/command.ts";
@@ -65,13 +66,6 @@ async function addLinks({ run }: OwnNamespace): Promise<void> {
     await run("ip", "addr", "add", address, "dev", link);
     await run("ip", "link", "set", link, "up");
   }
-}
-
-/** Whether this machine's kernel did, ever since its start: its log is no test's to change. */
-async function hasLockedUp(): Promise<boolean> {
-  const { code, stderr, stdout } = await tryCommand(["dmesg"], "");
-  assert.equal(code, 0, stderr);
-  return stdout.includes("soft lockup");
 }
 
 const results = (told: ReadonlyMap<string, Told>) =>
