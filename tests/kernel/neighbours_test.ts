@@ -20,8 +20,7 @@ const busySeconds = isFull ? 60 : 12;
 const changesPerSecond = 50;
 /** So many calls tell how long one takes beside a proxy that has nothing to do. */
 const idleCalls = 60;
-/** What the program promises; a loaded machine that runs the short form gets more. */
-const mostTimesLonger = isFull ? 2.5 : 4;
+const mostTimesLonger = 2.5;
 const SETTLE_DEADLINE_MS = 10_000;
 
 const [setup] = setupsOf({ kind: "iptables", backend: "nft" });
