@@ -20,6 +20,8 @@ export class ServiceEntries {
   readonly #waiting = new Set<ServiceEntry>();
   /** The last call gave a giant. */
   #tookGiant = false;
+  /** There was a call: what it gave is in force, and what is left for the next one is missing nowhere. */
+  #wasTaken = false;
 
   find(namespace: string, name: string): ServiceEntry | undefined {
     return this.#entries.get(namespace, name);
@@ -54,11 +56,13 @@ export class ServiceEntries {
   }
 
   /**
-   * Those marked since the last call; of large ones whose endpoints changed, and nothing else, as many
-   * as are looked at soon, or a part of one, and none where others would wait for it twice in a row. The
-   * rest comes with the next call.
+   * Those marked since the last call; of large ones that are new, or whose endpoints changed and nothing
+   * else, as many as are looked at soon, or a part of one, and none where others would wait for it twice
+   * in a row. The rest comes with the next call. The first call gives all.
    */
   takeDirty(): DirtyEntries {
+    if (this.#wasTaken) this.#letGiantsWait();
+    this.#wasTaken = true;
     const whole = [...this.#dirty];
     const waiting = [...this.#waiting.difference(this.#dirty)];
     this.#dirty.clear();
@@ -77,6 +81,15 @@ export class ServiceEntries {
       most -= entry.size;
     }
     return { whole, giants: taken };
+  }
+
+  /** One that is new has nothing that could be wrong until it comes. */
+  #letGiantsWait(): void {
+    for (const entry of this.#dirty) {
+      if (entry.built.length > 0 || entry.size <= endpointsOfGiant) continue;
+      this.#dirty.delete(entry);
+      this.markEndpointsDirty(entry);
+    }
   }
 
   /** Not all of this giant was looked at: the rest waits behind the others. */

@@ -73,6 +73,7 @@ export class ServiceEntry {
     this.#stale = 0;
     if (!record) {
       this.built = [];
+      this.#next = 0;
       return;
     }
     const before = new Map(this.built.map((port) => [port.key, port]));
@@ -83,14 +84,15 @@ export class ServiceEntry {
 
   /**
    * The same for the endpoints of some ports: so many that about `most` endpoints are weighed. Each call
-   * goes on where the last one ended, so that slices which change all the time starve no port. Every
-   * service port has to be built already, and nothing but slices may have changed since.
+   * goes on where the last one ended, so that slices which change all the time starve no port. Nothing
+   * but slices may have changed since; of a Service that is new, service ports come part by part.
    */
   rebuildPart(most: number, claims: Claims, node: NodeContext): void {
     const { record } = this;
     const count = record?.ports.length ?? 0;
     const part = Math.max(1, Math.floor(most * count / Math.max(1, this.size)));
-    if (!record || part >= count || this.built.length !== count) return this.rebuild(claims, node);
+    const isBuilt = this.built.length === count || this.built.length === this.#next;
+    if (!record || part >= count || !isBuilt) return this.rebuild(claims, node);
     const built = [...this.built];
     const end = this.#next + part;
     for (let i = this.#next; i < end; i++) {

@@ -46,8 +46,8 @@ export function sliceChanges(
 }
 
 function weightOf({ after, before }: ServiceChange): number {
-  const elements = Math.max(elementsIn(before), elementsIn(after));
-  return before && after ? elements / comparedPerWritten : elements;
+  const [fewer, more] = [elementsIn(before), elementsIn(after)].sort((a, b) => a - b);
+  return more - fewer + fewer / comparedPerWritten;
 }
 
 /** Changes of which one takes a frontend that another gives up are one list. */

@@ -465,6 +465,68 @@ Deno.test("FamilyState looks at a giant at once when its Service changed", () =>
   assert.equal(hasMore, false);
 });
 
+Deno.test("FamilyState lets a giant that is new come part by part, behind others and wholly at first", () => {
+  const ports = Array.from({ length: 250 }, (_, i) => ({
+    name: `p${i}`,
+    protocol: "TCP" as const,
+    port: 1000 + i,
+    nodePort: 0,
+  }));
+  const endpoints = Array.from({ length: 1000 }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`));
+  const fixture = new Fixture();
+  const addresses = ["known", "big", "small", "edge", "brief", "late", "later"];
+  const clusterIP = (name: string) => `172.30.0.${1 + addresses.indexOf(name)}`;
+  const put = (name: string, count = ports.length) => {
+    fixture.put(service({ name, clusterIP: clusterIP(name), ports: ports.slice(0, count) }));
+    fixture.putSlice(slice({ name: `${name}-1`, serviceName: name, ports, endpoints }));
+  };
+  /** How many ports of each Service changed: none is there without its endpoints. */
+  const looked = () => {
+    const { changes, hasMore, snapshot: { services } } = fixture.state.take();
+    fixture.state.commit();
+    const counts: Record<string, number> = {};
+    for (const key of changes.services) {
+      const [name] = key.split("/")[1].split(":");
+      counts[name] = (counts[name] ?? 0) + 1;
+      const port = services.get(key);
+      if (port) assert.equal(port.clusterEndpoints.length, 1000, key);
+    }
+    return { ...counts, hasMore };
+  };
+  put("known");
+  assert.deepEqual(looked(), { known: 250, hasMore: false });
+  put("big");
+  put("small", 10);
+  assert.deepEqual(looked(), { small: 10, big: 100, hasMore: true });
+  assert.deepEqual(looked(), { big: 100, hasMore: true });
+  put("edge", 11);
+  assert.deepEqual(looked(), { big: 50, hasMore: true });
+  assert.deepEqual(looked(), { edge: 11, hasMore: false });
+  assert.deepEqual(looked(), { hasMore: false });
+
+  // Gone when it was there in part, and again: it begins anew.
+  for (let time = 0; time < 2; time++) {
+    put("brief");
+    assert.deepEqual(looked(), { brief: 100, hasMore: true });
+    fixture.remove("brief");
+    assert.deepEqual(looked(), { brief: 100, hasMore: false });
+  }
+  // Changed when it was there in part: all of it is there at once.
+  put("brief");
+  looked();
+  fixture.put(service({ name: "brief", clusterIP: "172.30.1.1", ports }));
+  assert.deepEqual(looked(), { brief: 250, hasMore: false });
+  // Its ports changed when it was not there yet.
+  put("late");
+  put("later");
+  assert.deepEqual(looked(), { late: 100, hasMore: true });
+  put("later", 150);
+  assert.deepEqual(looked(), { later: 100, hasMore: true });
+  assert.deepEqual(looked(), { late: 100, hasMore: true });
+  assert.deepEqual(looked(), { later: 50, hasMore: true });
+  assert.deepEqual(looked(), { late: 50, hasMore: false });
+});
+
 Deno.test("FamilyState holds 500 ports and 5,000 endpoints of one Service", () => {
   const fixture = new Fixture();
   const ports = Array.from({ length: 500 }, (_, i) => ({

@@ -66,6 +66,16 @@ Deno.test("sliceChanges() knows that a change of endpoints is shorter than their
   assert.equal(sliceChanges(changes).length, 1);
 });
 
+Deno.test("sliceChanges() counts what comes and goes of a list that was shorter or longer before", () => {
+  const changes = [1, 2].map((number): ServiceChange => {
+    const [after, before] = [web(number, 15_000), web(number, 15 * number)];
+    return number === 1
+      ? { key: after.key, before, after }
+      : { key: after.key, before: after, after: before };
+  });
+  assert.deepEqual(sliceChanges(changes).map(names), [["s2"], ["s1"]]);
+});
+
 Deno.test("sliceChanges() puts no more than a thousand changes into a slice", () => {
   const many = Array.from({ length: 2_500 }, (_, i) => coming(web(i + 1, 1)));
   assert.deepEqual(sliceChanges(many).map(({ length }) => length), [1_000, 1_000, 500]);
