@@ -47,7 +47,10 @@ export interface XtHeldChain {
 export interface XtRemovalPlan {
   readonly steps: readonly XtRemovalStep[];
   readonly held: readonly XtHeldChain[];
-  /** One commit: jumps first, then the chains. */
+  /**
+   * First what takes every packet out of the chains, then what empties them, then what deletes them: those
+   * by whose names the owner is known come last.
+   */
   readonly changes: readonly XtChange[];
 }
 
@@ -77,6 +80,11 @@ export interface XtPlannedRemovalOptions extends XtRemovalOptions {
 
 /** Between reading and writing somebody else may write: so often it is read again. */
 const tries = 3;
+/**
+ * The kernel does one commit at a time, and one of 200,000 changes keeps everybody else waiting for a second and
+ * more. So few are done in some twenty milliseconds.
+ */
+const changesAtOnce = 4_000;
 
 /** Which of these chains of a table are the owner's. */
 export function ownedChains(
@@ -94,18 +102,20 @@ export async function planXtRemoval(
   { family, owned }: XtRemovalOptions,
 ): Promise<XtRemovalPlan> {
   const reading = await xtables.read(family, owned.map(({ table }) => table));
-  const plans: XtRemovalPlan[] = [];
+  const plans: TableRemovalPlan[] = [];
   for (const each of owned) plans.push(await planTable(reading, each));
   return {
     steps: plans.flatMap(({ steps }) => steps),
     held: plans.flatMap(({ held }) => held),
-    changes: plans.flatMap(({ changes }) => changes),
+    changes: (["unlink", "empty", "remove", "removeLast"] as const)
+      .flatMap((stage) => plans.flatMap((plan) => plan[stage])),
   };
 }
 
 /**
- * Reads, removes in one commit, and reads again. A refusal of a state that was outdated is tried anew.
- * Where it is stopped on the way, it says what was done by then; before, it throws.
+ * Reads, removes, and reads again. Connections meet all of the chains or none: what leads to them goes in the
+ * first commit. A refusal of a state that was outdated is tried anew. Where it is stopped on the way, it says
+ * what was done by then; before, it throws.
  */
 export async function removeOwned(
   xtables: Xtables,
@@ -114,27 +124,48 @@ export async function removeOwned(
 ): Promise<XtRemovalReport> {
   signal.throwIfAborted();
   let done: readonly XtRemovalStep[] = [];
-  let interrupted: readonly XtRemovalStep[] = [];
+  let begun: readonly XtRemovalStep[] = [];
+  let left: readonly XtRemovalStep[] | undefined;
   let error: unknown;
-  for (let attempt = 0; attempt < tries && !signal.aborted; attempt++) {
+  for (let attempt = 0; attempt < tries && !left && !signal.aborted; attempt++) {
     const isPlanned = attempt === 0 && planned !== undefined;
     const { changes, steps } = isPlanned ? planned : await planXtRemoval(xtables, options);
-    if (changes.length === 0) return { steps: done, left: [] };
+    if (changes.length === 0) left = [];
+    let commits = 0;
     try {
-      await xtables.commit(options.family, changes, { signal });
+      for (const part of partsOf(changes, xtables)) {
+        await xtables.commit(options.family, part, { signal });
+        commits++;
+      }
       done = done.concat(steps);
     } catch (refusal) {
       error = refusal;
-      if (signal.aborted) interrupted = steps;
-      else if (!(refusal instanceof XtablesError)) throw refusal;
-      else if (!mayPass(refusal)) break;
+      // Nobody knows whether a commit that was stopped was made, until it is read.
+      if (commits > 0 || signal.aborted) begun = begun.concat(steps);
+      if (signal.aborted) break;
+      if (!(refusal instanceof XtablesError)) throw refusal;
+      if (!mayPass(refusal)) break;
     }
   }
-  const { steps: left } = await planXtRemoval(xtables, options);
-  const isLeft = new Set(left.map((each) => JSON.stringify(each)));
-  // Nobody knows whether a commit that was stopped was made, until it is read.
-  const gone = interrupted.filter((each) => !isLeft.has(JSON.stringify(each)));
-  return { steps: done.concat(gone), left, ...(error !== undefined && { error }) };
+  left ??= (await planXtRemoval(xtables, options)).steps;
+  const gone = new Map(begun.map((each) => [JSON.stringify(each), each]));
+  for (const each of [...done, ...left]) gone.delete(JSON.stringify(each));
+  return {
+    steps: [...done, ...gone.values()],
+    left,
+    ...(left.length > 0 && error !== undefined && { error }),
+  };
+}
+
+/** The older tables are written as a whole, whatever changes in them. */
+function partsOf(
+  changes: readonly XtChange[],
+  { backend }: Xtables,
+): readonly (readonly XtChange[])[] {
+  const most = backend === "nft" ? changesAtOnce : Infinity;
+  const parts: (readonly XtChange[])[] = [];
+  for (let at = 0; at < changes.length; at += most) parts.push(changes.slice(at, at + most));
+  return parts;
 }
 
 /** The first refusal tells: others may follow from it. */
@@ -154,11 +185,21 @@ interface Surroundings {
   readonly holders: ReadonlyMap<string, XtHeldChain["by"]>;
 }
 
-async function planTable(reading: XtReading, owned: XtOwned): Promise<XtRemovalPlan> {
+/** The changes of one table, by when they are made. */
+interface TableRemovalPlan extends Pick<XtRemovalPlan, "steps" | "held"> {
+  readonly unlink: readonly XtChange[];
+  readonly empty: readonly XtChange[];
+  readonly remove: readonly XtChange[];
+  readonly removeLast: readonly XtChange[];
+}
+
+async function planTable(reading: XtReading, owned: XtOwned): Promise<TableRemovalPlan> {
   const { table } = owned;
   const there = reading.chains.filter((chain) => chain.table === table);
   const own = ownedChains(there.map(({ name }) => name), owned);
-  if (own.length === 0) return { steps: [], held: [], changes: [] };
+  if (own.length === 0) {
+    return { steps: [], held: [], unlink: [], empty: [], remove: [], removeLast: [] };
+  }
   const isOwn = new Set(own);
   const others = there.filter(({ name }) => !isOwn.has(name));
   const { holders, jumps } = await look(reading, { owned, isOwn, others });
@@ -167,6 +208,9 @@ async function planTable(reading: XtReading, owned: XtOwned): Promise<XtRemovalP
   const full = [...(await reading.rules(table, heldNames))]
     .filter(([, rules]) => rules.length > 0).map(([chain]) => chain);
   const going = own.filter((name) => !holders.has(name));
+  const flush = (chain: string): XtChange => ({ kind: "flush-chain", table, chain });
+  const remove = (chain: string): XtChange => ({ kind: "delete-chain", table, chain });
+  const isAmongMany = (name: string) => owned.pattern?.test(name) ?? false;
   return {
     held: heldNames.flatMap((chain) => {
       const by = holders.get(chain);
@@ -178,11 +222,13 @@ async function planTable(reading: XtReading, owned: XtOwned): Promise<XtRemovalP
       ...full.map((name) => step("empty", "chain", { table, name })),
       ...going.map((name) => step("delete", "chain", { table, name })),
     ],
-    changes: [
+    unlink: [
       ...jumps.map(({ chain, rule }) => ({ kind: "delete-rule", table, chain, rule }) as const),
-      ...[...full, ...going].map((chain) => ({ kind: "flush-chain", table, chain }) as const),
-      ...going.map((chain) => ({ kind: "delete-chain", table, chain }) as const),
+      ...full.map(flush),
     ],
+    empty: going.map(flush),
+    remove: going.filter(isAmongMany).map(remove),
+    removeLast: going.filter((name) => !isAmongMany(name)).map(remove),
   };
 }
 

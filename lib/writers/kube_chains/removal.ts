@@ -1,4 +1,4 @@
-/** The removal of chains that a mode left in iptables' tables: both engines, both families, one commit each. */
+/** The removal of chains that a mode left in iptables' tables: both engines, both families. */
 import { describeError } from "../../base/errors.ts";
 import { ipFamilies, type IpFamily } from "../../base/ip_family.ts";
 import type { Kernel } from "../../kernel/kernel.ts";

@@ -203,6 +203,99 @@ Deno.test("removeOwned() finds what came after its plan was made", async () => {
   assert.deepEqual(report.steps.slice(planned.steps.length).map(({ name }) => name), ["OTHER-OWN"]);
 });
 
+/** Six thousand chains of ours, each with a rule, more than go in one commit. */
+function largeNode(backend: "legacy" | "nft"): FakeXtables {
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const xtables = new FakeXtables({ backend });
+  const names = Array.from({ length: 6_000 }, (_, n) => {
+    const at = (power: number) => letters[Math.floor(n / 26 ** power) % 26];
+    return `OWN-${at(3)}${at(2)}${at(1)}${at(0)}`;
+  });
+  xtables.edit(family, [
+    { kind: "add-table", table },
+    ...["OWN", "MARK", "THEIRS", ...names].map(chain),
+    rule("PREROUTING", jump("OWN", "our jump")),
+    ...names.map((name) => rule("OWN", jump(name, "a service"))),
+    ...names.map((name) => rule(name, jump("MARK"))),
+    rule("THEIRS", jump("OWN-AAAA")),
+  ]);
+  return xtables;
+}
+
+Deno.test("removeOwned() removes many chains in several commits: others get their turn, and no packet sees a part", async () => {
+  const xtables = largeNode("nft");
+  const report = await removeOwned(xtables, { family, owned: [owned] }, signal);
+  assert.deepEqual([report.left, report.steps.length], [[], 6_003]);
+  const sizes = xtables.commits.map(({ changes }) => changes.length);
+  assert.deepEqual(sizes, [4_000, 4_000, 4_000, 4]);
+  const [first, , , last] = xtables.commits.map(({ changes }) => changes);
+  // The jump to ours, and the content of the one chain that somebody else's rule leads to.
+  assert.deepEqual(first.slice(0, 2), [
+    { kind: "delete-rule", table, chain: "PREROUTING", rule: jump("OWN", "our jump") },
+    { kind: "flush-chain", table, chain: "OWN-AAAA" },
+  ]);
+  // Whoever looks for what is left looks for these.
+  assert.deepEqual(last.slice(-2), [
+    { kind: "delete-chain", table, chain: "MARK" },
+    { kind: "delete-chain", table, chain: "OWN" },
+  ]);
+  assert.deepEqual(await chainsOf(xtables), ["OWN-AAAA", "THEIRS"]);
+
+  const legacy = largeNode("legacy");
+  assert.deepEqual((await removeOwned(legacy, { family, owned: [owned] }, signal)).left, []);
+  assert.equal(legacy.commits.length, 1, "the older tables are written as a whole");
+});
+
+Deno.test("removeOwned() that stops between two commits says which chains went, each once", async () => {
+  for (
+    const [why, refusals] of [["stopped", 0], ["refused for good", 3], ["refused once", 1]] as const
+  ) {
+    const xtables = largeNode("nft");
+    const stop = new AbortController();
+    const { steps: all } = await planXtRemoval(xtables, { family, owned: [owned] });
+    let left: number = refusals;
+    xtables.refuse((change) => {
+      if (change.kind !== "delete-chain" || change.chain !== "MARK") return undefined;
+      return left-- > 0 ? { refusal: "busy", message: "Device or resource busy" } : undefined;
+    });
+    const commit = xtables.commit.bind(xtables);
+    xtables.commit = async (...given) => {
+      stop.signal.throwIfAborted();
+      const receipt = await commit(...given);
+      if (why === "stopped") stop.abort();
+      return receipt;
+    };
+    const report = await removeOwned(xtables, { family, owned: [owned] }, stop.signal);
+    const steps = (list: typeof all) => list.map((step) => JSON.stringify(step)).sort();
+    const isDone = why === "refused once";
+    assert.equal(report.left.length === 0, isDone, why);
+    assert.deepEqual(report.error === undefined, isDone, why);
+    assert.equal(new Set(steps(report.steps)).size, report.steps.length, why);
+    assert.deepEqual(steps([...report.steps, ...report.left]), steps(all), why);
+    const there = await chainsOf(xtables);
+    for (const { action, kind, name } of report.steps) {
+      if (kind === "chain" && action === "delete") assert.equal(there.includes(name), false, name);
+    }
+  }
+});
+
+Deno.test("removeOwned() reads whether a commit was made on which it was stopped", async () => {
+  for (const isMade of [true, false]) {
+    const xtables = node();
+    const stop = new AbortController();
+    const { steps } = await planXtRemoval(xtables, { family, owned: [owned] });
+    const commit = xtables.commit.bind(xtables);
+    xtables.commit = async (...given) => {
+      if (isMade) await commit(...given);
+      stop.abort();
+      throw stop.signal.reason;
+    };
+    const report = await removeOwned(xtables, { family, owned: [owned] }, stop.signal);
+    assert.deepEqual(report.steps, isMade ? steps : []);
+    assert.deepEqual(report.left, isMade ? [] : steps);
+  }
+});
+
 Deno.test("removeOwned() takes more chains than a call can have arguments", async () => {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const names = Array.from({ length: 130_000 }, (_, n) => {
