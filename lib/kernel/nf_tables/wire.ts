@@ -52,7 +52,7 @@ export const BATCH_GENMSG: Uint8Array = Uint8Array.of(0, 0, 0, NFNL_SUBSYS_NFTAB
 export const CompatAttr = { protocol: 1, flags: 2 } as const;
 export const BatchAttr = { genId: 1 } as const;
 export const GenAttr = { id: 1 } as const;
-export const TableAttr = { name: 1, flags: 2, owner: 7 } as const;
+export const TableAttr = { name: 1, flags: 2, use: 3, owner: 7 } as const;
 /** `dormant`: its hooks are not called. `owner`: only the socket that made it may change it. */
 export const TableFlag = { dormant: 0x1, owner: 0x2 } as const;
 export const ListAttr = { element: 1 } as const;

@@ -3,10 +3,10 @@ import { Errno } from "../errno.ts";
 import { hasErrno } from "../netlink/errors.ts";
 import { MessageWriter } from "../netlink/writer.ts";
 import { commitBatch } from "../nf_tables/commit.ts";
+import { ChainReader } from "./chain_reader.ts";
 import { decodeElements } from "./decode_elements.ts";
 import {
   anonymousSet,
-  decodeChain,
   decodeRule,
   decodeSet,
   decodeTable,
@@ -51,9 +51,11 @@ export function openNftablesInThread(): NetlinkNftables {
 export class NetlinkNftables implements Nftables, Disposable {
   readonly #transport: NfTransport;
   readonly #sets = new SetDefinitions();
+  readonly #chains: ChainReader;
 
   constructor(transport: NfTransport) {
     this.#transport = transport;
+    this.#chains = new ChainReader(transport);
   }
 
   get largestBatch(): number {
@@ -92,10 +94,13 @@ export class NetlinkNftables implements Nftables, Disposable {
     }
   }
 
-  async listTable(table: NftTable): Promise<NftTableListing | undefined> {
+  async listTable(
+    table: NftTable,
+    expectedChains: readonly string[] = [],
+  ): Promise<NftTableListing | undefined> {
     for (let reading = 1;; reading++) {
       const before = await this.generation();
-      const listing = await this.#readTable(table);
+      const listing = await this.#readTable(table, expectedChains);
       if (reading === MAX_READINGS || await this.generation() === before) return listing;
     }
   }
@@ -227,7 +232,10 @@ export class NetlinkNftables implements Nftables, Disposable {
     return listed?.kind === "named" ? listed.set : undefined;
   }
 
-  async #readTable(table: NftTable): Promise<NftTableListing | undefined> {
+  async #readTable(
+    table: NftTable,
+    expected: readonly string[],
+  ): Promise<NftTableListing | undefined> {
     const { nfproto } = familyFacts(table.family);
     const about = (what: string) => `list ${what} of table "${table.family} ${table.name}"`;
     const found = await this.#unlessMissing({
@@ -247,10 +255,7 @@ export class NetlinkNftables implements Nftables, Disposable {
         names: [[attribute, table.name]],
         dump: true,
       });
-    // The kernel does not filter chains by their table.
-    const chains = (await ask("chains", Msg.getChain, TableAttr.name)).map(decodeChain)
-      .filter((each) => each.table === table.name && !each.isOfOneRule)
-      .map(({ chain }) => chain);
+    const { objects, ...state } = decodeTableState(header);
     const sets = (await ask("sets", Msg.getSet, SetAttr.table))
       .map((payload) => decodeSet(payload, table.family));
     const anonymous = new Map<string, AnonymousSet>();
@@ -263,12 +268,15 @@ export class NetlinkNftables implements Nftables, Disposable {
       .map((payload) => decodeRule(payload, table.family, anonymous));
     const named = sets.flatMap((each) => each.kind === "named" ? [each] : []);
     const definitions = named.map(({ set }) => set);
+    // Sets of single rules are not counted; whatever else somebody put into the table looks like a chain.
+    const count = objects - named.length;
+    const chains = await this.#chains.read(table, { expected, count });
     this.#sets.forget(table);
     this.#sets.learn(table, definitions);
     const counts = new Map(
       named.flatMap(({ count, set }) => count === undefined ? [] : [[set.name, count] as const]),
     );
-    return { ...decodeTableState(header), chains, sets: definitions, counts, rules };
+    return { ...state, chains, sets: definitions, counts, rules };
   }
 
   async #unlessMissing(query: NfQuery): Promise<readonly Uint8Array[]> {

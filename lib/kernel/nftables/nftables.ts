@@ -67,8 +67,14 @@ export interface Nftables {
     operations: readonly NftOperation[],
     options?: CommitOptions,
   ): Promise<CommitReceipt | undefined>;
-  /** undefined when there is no such table. */
-  listTable(table: NftTable): Promise<NftTableListing | undefined>;
+  /**
+   * undefined when there is no such table. With the names of the chains that should be there it is short
+   * also where others have very many chains.
+   */
+  listTable(
+    table: NftTable,
+    expectedChains?: readonly string[],
+  ): Promise<NftTableListing | undefined>;
   /** The set's elements; intervals as CIDRs. `set` says how to decode them. */
   listElements(table: NftTable, set: NftSet): Promise<readonly NftElement[]>;
   /**

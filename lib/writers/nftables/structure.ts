@@ -10,14 +10,21 @@ import { TableIndex } from "./table_index.ts";
 import type { TableLedger } from "./table_ledger.ts";
 import { comparableSets, type TableStructure } from "./table_reading.ts";
 
-/** Whether chains with their rules, hooks and sets are those that were applied, and have an effect. */
-export function isStructureRight(structure: TableStructure, applied: Applied): boolean {
+/**
+ * Whether chains with their rules, hooks and sets are those that were applied, and have an effect. Whoever has
+ * the chains that have to be there hands them over.
+ */
+export function isStructureRight(
+  structure: TableStructure,
+  applied: Applied,
+  neededChains = chainsOf(applied),
+): boolean {
   const { ledger } = applied;
   const retired = new Set(ledger.retired());
   const index = new TableIndex({ ...structure, differences: new Map() });
   return !structure.isDormant && structure.ownerPort === undefined && !index.isForeign &&
     [...setNames, ...ledger.setsInUse()].every((name) => index.hasSet(name)) &&
-    chainsOf(applied).every((chain) => index.chainWithHook(chain) === "same") &&
+    neededChains.every((chain) => index.chainWithHook(chain) === "same") &&
     [...index.unknownChains(), ...index.unknownSets()].every((name) => retired.has(name));
 }
 
@@ -30,8 +37,16 @@ export function areCountsRight(structure: TableStructure, ledger: TableLedger): 
   });
 }
 
+/** The names of all chains that are there where nobody else changed something: also those that are to go. */
+export function namesOfChains(
+  { ledger }: Applied,
+  neededChains: readonly ChainWithRules[],
+): readonly string[] {
+  return [...neededChains.map(({ chain }) => chain.name), ...ledger.retiredChains()];
+}
+
 /** All chains that have to be there. */
-function chainsOf(applied: Applied): readonly ChainWithRules[] {
+export function chainsOf(applied: Applied): readonly ChainWithRules[] {
   const { context, ledger } = applied;
   const own = [...ledger.census.withChains].flatMap((key) => {
     const servicePort = asWritten(applied, key);

@@ -163,6 +163,12 @@ export class TableLedger implements TableView {
     return [...this.#retired.keys()].sort();
   }
 
+  /** The chains among them. */
+  retiredChains(): readonly string[] {
+    return [...this.#retired].filter(([, kind]) => kind === "chain" || kind === "pick")
+      .map(([name]) => name);
+  }
+
   /** Deletes those of them that are still not needed; each operation's owner is the name. */
   deletions(names: readonly string[]): Batch {
     const kinds = names.flatMap((name) => {

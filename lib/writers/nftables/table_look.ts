@@ -21,7 +21,7 @@ import {
 import type { LookBudget } from "./look_budget.ts";
 import type { SetName } from "./sets.ts";
 import { definitionOf } from "./shards.ts";
-import { areCountsRight, isStructureRight } from "./structure.ts";
+import { areCountsRight, chainsOf, isStructureRight, namesOfChains } from "./structure.ts";
 import { comparableSets, readStructure, type TableStructure } from "./table_reading.ts";
 
 /** So many elements are asked for in one step: a few milliseconds. */
@@ -93,8 +93,9 @@ export class TableLook {
     const started = clock.monotonic();
     if (started < this.#nextStructure) return false;
     const generation = await foreign.generation();
-    const structure = await readStructure(nftables, table);
-    const isDifferent = !structure || !isStructureRight(structure, applied) ||
+    const needed = chainsOf(applied);
+    const structure = await readStructure(nftables, table, namesOfChains(applied, needed));
+    const isDifferent = !structure || !isStructureRight(structure, applied, needed) ||
       !areCountsRight(structure, applied.ledger) ||
       await this.#hasCatchAll(structure);
     const took = clock.monotonic() - started;

@@ -95,12 +95,16 @@ function compareSet(
   return nftables.compareElements(table, definitionOf(name), desired);
 }
 
-/** The table but for its elements; undefined when there is none. Takes milliseconds whatever the sets hold. */
+/**
+ * The table but for its elements; undefined when there is none. Takes milliseconds whatever the sets hold, and,
+ * where the chains are told that should be there, however many chains others have.
+ */
 export async function readStructure(
   nftables: Nftables,
   table: NftTable,
+  expectedChains?: readonly string[],
 ): Promise<TableStructure | undefined> {
-  const listing = await nftables.listTable(table);
+  const listing = await nftables.listTable(table, expectedChains);
   if (!listing) return undefined;
   const rules = new Map<string, NftListedRule[]>();
   for (const rule of listing.rules) listOf(rules, rule.chain).push(rule);

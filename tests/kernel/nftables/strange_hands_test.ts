@@ -30,6 +30,37 @@ Deno.test("a chain that belongs to one rule is not listed, and goes with that ru
   assert.doesNotMatch(await namespace.listing(), /drop/);
 });
 
+Deno.test("a listing with expected chains says the same as one without, whatever others have in the table", async () => {
+  await using namespace = await NftNamespace.create();
+  using nftables = namespace.open();
+  await namespace.nft(
+    ["-f", "-"],
+    "add table ip other; add chain ip other theirs; add table ip kube-proxy\n" +
+      "add chain ip kube-proxy services; add chain ip kube-proxy empty\n" +
+      "add set ip kube-proxy clients { type ipv4_addr ; }\n" +
+      "add rule ip kube-proxy services tcp dport { 80, 443 } accept\n" +
+      "add rule ip kube-proxy services ip saddr @clients jump empty\n",
+  );
+  const expected = ["empty", "services"];
+  const names = async () =>
+    (await nftables.listTable(table, expected))?.chains.map(({ name }) => name);
+  // In their own order: they were asked for by name, and the kernel's count agreed.
+  assert.deepEqual(await names(), expected);
+  assert.deepEqual((await nftables.listTable(table))?.chains.length, 2);
+  await namespace.nft(["add chain ip kube-proxy strange"]);
+  assert.deepEqual(await names(), ["services", "empty", "strange"]);
+  await namespace.nft(["delete chain ip kube-proxy strange"]);
+  assert.deepEqual(await names(), expected);
+  await namespace.nft(["add counter ip kube-proxy seen"]);
+  assert.deepEqual(await names(), ["services", "empty"]);
+  await namespace.nft(["delete counter ip kube-proxy seen"]);
+  await namespace.nft(["flush chain ip kube-proxy services"]);
+  await namespace.nft(["delete chain ip kube-proxy empty"]);
+  assert.deepEqual(await names(), ["services"]);
+  await namespace.nft(["add chain ip kube-proxy strange"]);
+  assert.deepEqual(await names(), ["services", "strange"]);
+});
+
 Deno.test("a catch-all element is an element without a key", async () => {
   await using namespace = await NftNamespace.create();
   using nftables = namespace.open();

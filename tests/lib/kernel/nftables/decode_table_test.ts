@@ -53,9 +53,19 @@ const states:
 
 for (const [attributes, isDormant, ownerPort] of states) {
   Deno.test(`decodeTableState() tells dormant ${isDormant}, owner ${ownerPort}`, () => {
-    assert.deepEqual(decodeTableState(of(...attributes)), { isDormant, ownerPort });
+    assert.deepEqual(decodeTableState(of(...attributes)), {
+      isDormant,
+      ownerPort,
+      objects: Infinity,
+    });
   });
 }
+
+Deno.test("decodeTableState() tells how many chains, sets and other objects there are", () => {
+  const NFTA_TABLE_USE = 3;
+  assert.equal(decodeTableState(of([NFTA_TABLE_USE, 0])).objects, 0);
+  assert.equal(decodeTableState(of([NFTA_TABLE_USE, 110_002])).objects, 110_002);
+});
 
 const hook = (number: number, priority: number): Attribute => [
   ChainAttr.hook,

@@ -11,6 +11,7 @@ import {
   CommitSeries,
   type LookUpResult,
   type NfQuery,
+  type NfQueryEach,
   type NfTransport,
 } from "../../../../lib/kernel/nf_tables/transport.ts";
 import {
@@ -86,8 +87,16 @@ class ScriptedTransport implements NfTransport {
     return Promise.try(() => this.#answers.lookUp?.(elements) ?? "same");
   }
 
+  queryEach({ attribute, names, query }: NfQueryEach): Promise<readonly (readonly Uint8Array[])[]> {
+    this.asked.push(query.op);
+    return Promise.try(() =>
+      names.map((name) =>
+        this.#answers.query?.({ ...query, names: [...query.names, [attribute, name]] }) ?? []
+      )
+    );
+  }
+
   visit = () => Promise.reject(new Error("not asked"));
-  queryEach = () => Promise.reject(new Error("not asked"));
   digests = () => Promise.reject(new Error("not asked"));
   compare = () => Promise.reject(new Error("not asked"));
 
@@ -288,6 +297,95 @@ Deno.test("a listing leaves out chains of other tables and those of a single rul
   });
   const listing = await nftables.listTable(table);
   assert.deepEqual(listing?.chains, [{ name: "b" }]);
+});
+
+/** A kernel with chains of ours, others' chains, a named set and one of a rule. */
+function crowded({ ours, others: given }: {
+  readonly ours: readonly string[];
+  readonly others: number | readonly number[];
+}) {
+  const lists = [given].flat();
+  const chain = (of: string, name: string) =>
+    payload(2, (writer) => {
+      writer.string(ChainAttr.table, of);
+      writer.string(ChainAttr.name, name);
+    });
+  return open({
+    query: (query): readonly Uint8Array[] => {
+      if (query.type === Msg.getTable) {
+        return [payload(2, (writer) => {
+          writer.string(TableAttr.name, "kube-proxy");
+          writer.u32be(TableAttr.use, ours.length + 1);
+        })];
+      }
+      if (query.type === Msg.getSet) return [listed(ports)];
+      if (query.type !== Msg.getChain) return [];
+      if (query.dump) {
+        const others = (lists.length > 1 ? lists.shift() : undefined) ?? lists[0];
+        return [
+          ...ours.map((name) => chain("kube-proxy", name)),
+          ...Array.from({ length: others }, (_, i) => chain("nat", `other-${i}`)),
+        ];
+      }
+      const name = query.names.find(([attribute]) => attribute === ChainAttr.name)?.[1] ?? "";
+      return ours.includes(name) ? [chain("kube-proxy", name)] : refuse(Errno.ENOENT);
+    },
+  });
+}
+
+const chainQuestions = (asked: string[]) =>
+  asked.splice(0).filter((each) => each.includes("chains")).map((each) => each.split(" ")[0]);
+
+Deno.test("a listing asks for few expected chains by name, and lists all where these are not the chains that are there", async () => {
+  const ours = ["a", "b", "c"];
+  const { nftables, transport } = crowded({ ours, others: 10 });
+  const names = async (expected?: readonly string[]) =>
+    (await nftables.listTable(table, expected))?.chains.map(({ name }) => name);
+  assert.deepEqual(await names(["c", "b", "a"]), ["c", "b", "a"]);
+  assert.deepEqual(chainQuestions(transport.asked), ["look"]);
+  for (const expected of [["a", "b"], ["a", "b", "c", "d"], [], undefined]) {
+    assert.deepEqual(await names(expected), ours);
+    assert.deepEqual(chainQuestions(transport.asked), ["list"], `${expected}`);
+  }
+  assert.deepEqual(await names(["a", "b", "d"]), ours);
+  assert.deepEqual(chainQuestions(transport.asked), ["look", "list"]);
+  const empty = crowded({ ours: [], others: 1 });
+  assert.deepEqual((await empty.nftables.listTable(table, []))?.chains, []);
+  assert.deepEqual(chainQuestions(empty.transport.asked), ["list"]);
+  const forbidden = open({
+    query: ({ dump, type }) => {
+      if (type === Msg.getChain && !dump) return refuse(Errno.EPERM);
+      if (type !== Msg.getTable) return [];
+      return [payload(2, (writer) => {
+        writer.string(TableAttr.name, "kube-proxy");
+        writer.u32be(TableAttr.use, 1);
+      })];
+    },
+  });
+  await assert.rejects(forbidden.nftables.listTable(table, ["a"]), { message: /EPERM/ });
+});
+
+Deno.test("a listing asks for many expected chains by name once others were seen to have ten times as many", async () => {
+  const ours = Array.from({ length: 501 }, (_, i) => `own-${i}`);
+  for (const [others, then] of [[5_009, "list"], [5_010, "look"]] as const) {
+    const { nftables, transport } = crowded({ ours, others });
+    const listing = async () => (await nftables.listTable(table, ours))?.chains.length;
+    assert.deepEqual([await listing(), await listing()], [501, 501]);
+    assert.deepEqual(chainQuestions(transport.asked), ["list", then]);
+    await nftables.listTable({ family: "ip6", name: table.name }, ours);
+    assert.deepEqual(chainQuestions(transport.asked), ["list"], "another table");
+  }
+  // They were many, and are few when all are listed again.
+  const fewer = crowded({ ours, others: [5_010, 10] });
+  for (
+    const [expected, kinds] of [[ours, "list"], [[...ours, "d"], "list"], [ours, "list"]] as const
+  ) {
+    await fewer.nftables.listTable(table, expected);
+    assert.deepEqual(chainQuestions(fewer.transport.asked), [kinds]);
+  }
+  const few = crowded({ ours: ours.slice(1), others: 0 });
+  await few.nftables.listTable(table, ours.slice(1));
+  assert.deepEqual(chainQuestions(few.transport.asked), ["look"]);
 });
 
 Deno.test("a listing says what sets there are, and teaches them", async () => {

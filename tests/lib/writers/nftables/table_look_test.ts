@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { FakeNftables } from "../../../../lib/kernel/nftables/fake.ts";
 import { elementKey } from "../../../../lib/kernel/nftables/element_identity.ts";
 import type { NftElement, NftOperation } from "../../../../lib/kernel/nftables/operations.ts";
+import { tableOf } from "../../../../lib/writers/nftables/names.ts";
 import { Harness } from "./harness.ts";
 import { addresses, endpoints, everyShape, servicePort } from "./samples.ts";
 
@@ -97,6 +98,29 @@ Deno.test("drifted() asks for each element once, and for none again before someb
   assert.equal(new Set(names).size, names.length);
   assert.equal(await harness.drifted(), false);
   assert.equal(names.length, 1 + 300 * 4);
+});
+
+Deno.test("drifted() asks for just the chains that are there, also for those that are to go", async () => {
+  const harness = await settled({ tellsCounts: true });
+  const { nftables } = harness;
+  const list = nftables.listTable.bind(nftables);
+  const asked: (readonly string[])[] = [];
+  nftables.listTable = async (table, expected = []) => {
+    asked.push(expected);
+    return await list(table);
+  };
+  const there = async () => (await list(tableOf("IPv4")))?.chains.map(({ name }) => name).sort();
+  let chains = new Set<number>();
+  for (const [i, { key }] of everyShape("IPv4").entries()) {
+    if (i % 3 === 0) await harness.remove(key);
+    await harness.clock.advance(10_000);
+    nftables.moveGeneration();
+    assert.equal(await harness.drifted(), false);
+    assert.deepEqual(asked.at(-1)?.toSorted(), await there());
+    chains = chains.add(asked.at(-1)?.length ?? 0);
+    if (i % 5 === 0) await harness.maintain();
+  }
+  assert.ok(chains.size > 3, `${[...chains]}`);
 });
 
 Deno.test("drifted() ends when a sync waits, and goes on where it was", async () => {
