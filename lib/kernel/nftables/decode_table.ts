@@ -39,15 +39,17 @@ export function decodeTable(payload: Uint8Array): NftTable | undefined {
 export function decodeTableState(
   payload: Uint8Array,
 ): Pick<NftTableListing, "isDormant" | "ownerPort"> & {
-  /** How many chains, sets and other objects it has; Infinity where the kernel does not say. */
+  readonly name: string;
+  /** How many chains, sets and other objects it has; none where the kernel does not say. */
   readonly objects: number;
 } {
   const found = readAttributes(attributesOf(payload));
   const flags = numberOf(found.get(TableAttr.flags));
   return {
+    name: stringOf(found.get(TableAttr.name)),
     isDormant: (flags & TableFlag.dormant) !== 0,
     ownerPort: (flags & TableFlag.owner) !== 0 ? numberOf(found.get(TableAttr.owner)) : undefined,
-    objects: found.has(TableAttr.use) ? numberOf(found.get(TableAttr.use)) : Infinity,
+    objects: numberOf(found.get(TableAttr.use)),
   };
 }
 

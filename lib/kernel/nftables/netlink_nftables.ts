@@ -3,7 +3,7 @@ import { Errno } from "../errno.ts";
 import { hasErrno } from "../netlink/errors.ts";
 import { MessageWriter } from "../netlink/writer.ts";
 import { commitBatch } from "../nf_tables/commit.ts";
-import { ChainReader } from "./chain_reader.ts";
+import { readChains } from "./read_chains.ts";
 import { decodeElements } from "./decode_elements.ts";
 import {
   anonymousSet,
@@ -28,7 +28,7 @@ import type { BatchFailure } from "../nf_tables/errors.ts";
 import type { NftElement, NftOperation, NftSet, NftTable } from "./operations.ts";
 import { SetDefinitions } from "./set_definitions.ts";
 import type { LookUpResult, NfQuery, NfTransport } from "../nf_tables/transport.ts";
-import { ChainAttr, ElemListAttr, Msg, RuleAttr, SetAttr, TableAttr } from "../nf_tables/wire.ts";
+import { ChainAttr, ElemListAttr, Msg, RuleAttr, SetAttr } from "../nf_tables/wire.ts";
 import { WorkerTransport } from "../nf_tables/worker_transport.ts";
 
 /** Busy neighbours move the generation all the time; after so many readings the last one has to do. */
@@ -51,11 +51,9 @@ export function openNftablesInThread(): NetlinkNftables {
 export class NetlinkNftables implements Nftables, Disposable {
   readonly #transport: NfTransport;
   readonly #sets = new SetDefinitions();
-  readonly #chains: ChainReader;
 
   constructor(transport: NfTransport) {
     this.#transport = transport;
-    this.#chains = new ChainReader(transport);
   }
 
   get largestBatch(): number {
@@ -238,15 +236,18 @@ export class NetlinkNftables implements Nftables, Disposable {
   ): Promise<NftTableListing | undefined> {
     const { nfproto } = familyFacts(table.family);
     const about = (what: string) => `list ${what} of table "${table.family} ${table.name}"`;
-    const found = await this.#unlessMissing({
+    const found = await this.#transport.query({
       op: about("objects"),
       type: Msg.getTable,
       nfproto,
-      names: [[TableAttr.name, table.name]],
-      dump: false,
+      names: [],
+      dump: true,
     });
-    const [header] = found;
-    if (!header) return undefined;
+    const tables = found.map(decodeTableState);
+    const own = tables.find(({ name }) => name === table.name);
+    if (!own) return undefined;
+    const { name: _, objects, ...state } = own;
+    const others = tables.reduce((sum, each) => sum + each.objects, -objects);
     const ask = (what: string, type: number, attribute: number) =>
       this.#transport.query({
         op: about(what),
@@ -255,7 +256,6 @@ export class NetlinkNftables implements Nftables, Disposable {
         names: [[attribute, table.name]],
         dump: true,
       });
-    const { objects, ...state } = decodeTableState(header);
     const sets = (await ask("sets", Msg.getSet, SetAttr.table))
       .map((payload) => decodeSet(payload, table.family));
     const anonymous = new Map<string, AnonymousSet>();
@@ -270,7 +270,7 @@ export class NetlinkNftables implements Nftables, Disposable {
     const definitions = named.map(({ set }) => set);
     // Sets of single rules are not counted; whatever else somebody put into the table looks like a chain.
     const count = objects - named.length;
-    const chains = await this.#chains.read(table, { expected, count });
+    const chains = await readChains(this.#transport, table, { expected, count, others });
     this.#sets.forget(table);
     this.#sets.learn(table, definitions);
     const counts = new Map(

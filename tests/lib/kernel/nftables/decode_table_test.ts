@@ -56,14 +56,15 @@ for (const [attributes, isDormant, ownerPort] of states) {
     assert.deepEqual(decodeTableState(of(...attributes)), {
       isDormant,
       ownerPort,
-      objects: Infinity,
+      name: "",
+      objects: 0,
     });
   });
 }
 
 Deno.test("decodeTableState() tells how many chains, sets and other objects there are", () => {
   const NFTA_TABLE_USE = 3;
-  assert.equal(decodeTableState(of([NFTA_TABLE_USE, 0])).objects, 0);
+  assert.equal(decodeTableState(of([TableAttr.name, "nat"])).name, "nat");
   assert.equal(decodeTableState(of([NFTA_TABLE_USE, 110_002])).objects, 110_002);
 });
 
