@@ -2,7 +2,7 @@
 import type { Clock } from "../../base/clock.ts";
 
 /** The share of all time. */
-const share = 1 / 25;
+const share = 1 / 32;
 /**
  * What can be saved up: after a rest, one commit of somebody else's has all elements of 10,000 Services
  * with 10 endpoints each looked at in one go. It is spent in steps of some milliseconds, and whoever has

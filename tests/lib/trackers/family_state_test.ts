@@ -52,6 +52,18 @@ class Fixture {
   }
 }
 
+/** Ports p0, p1, … of a Service or a slice. */
+function manyPorts(count: number, protocol: "TCP" | "UDP" = "TCP") {
+  return Array.from(
+    { length: count },
+    (_, i) => ({ name: `p${i}`, protocol, port: 1000 + i, nodePort: 0 }),
+  );
+}
+
+function manyEndpoints(count: number) {
+  return Array.from({ length: count }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`));
+}
+
 function shop(): Fixture {
   const fixture = new Fixture();
   fixture.put(service());
@@ -375,12 +387,7 @@ Deno.test("FamilyState says once that endpoints of a slice cannot be used, and u
 
 Deno.test("FamilyState looks at small Services first, and at giants one by one in turn", () => {
   const fixture = new Fixture();
-  const ports = Array.from({ length: 100 }, (_, i) => ({
-    name: `p${i}`,
-    protocol: "TCP" as const,
-    port: 1000 + i,
-    nodePort: 0,
-  }));
+  const ports = manyPorts(100);
   const names = ["big-a", "big-b", "small"];
   for (const [i, name] of names.entries()) {
     fixture.put(service({
@@ -391,7 +398,7 @@ Deno.test("FamilyState looks at small Services first, and at giants one by one i
   }
   fixture.sync();
   const addresses = (last: number) =>
-    Array.from({ length: 900 }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`)).concat(
+    manyEndpoints(900).concat(
       endpoint(`10.9.9.${last}`),
     );
   const change = (name: string, last: number) =>
@@ -419,15 +426,10 @@ Deno.test("FamilyState looks at small Services first, and at giants one by one i
 
 Deno.test("FamilyState looks at a giant's ports some at a time, round and round", () => {
   const fixture = new Fixture();
-  const ports = Array.from({ length: 250 }, (_, i) => ({
-    name: `p${i}`,
-    protocol: "UDP" as const,
-    port: 1000 + i,
-    nodePort: 0,
-  }));
+  const ports = manyPorts(250, "UDP");
   fixture.put(service({ ports }));
   fixture.sync();
-  const others = Array.from({ length: 999 }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`));
+  const others = manyEndpoints(999);
   const change = (last: number) =>
     fixture.putSlice(slice({ ports, endpoints: [...others, endpoint(`10.9.9.${last}`)] }));
   const looked = () => {
@@ -466,13 +468,8 @@ Deno.test("FamilyState looks at a giant at once when its Service changed", () =>
 });
 
 Deno.test("FamilyState lets a giant that is new come part by part, behind others and wholly at first", () => {
-  const ports = Array.from({ length: 250 }, (_, i) => ({
-    name: `p${i}`,
-    protocol: "TCP" as const,
-    port: 1000 + i,
-    nodePort: 0,
-  }));
-  const endpoints = Array.from({ length: 1000 }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`));
+  const ports = manyPorts(250);
+  const endpoints = manyEndpoints(1000);
   const fixture = new Fixture();
   const addresses = ["known", "big", "small", "edge", "brief", "late", "later"];
   const clusterIP = (name: string) => `172.30.0.${1 + addresses.indexOf(name)}`;

@@ -254,7 +254,22 @@ for (const [operation, says] of described) {
 /** A table that answers to its name, without anything in it. */
 function emptyTable({ type }: NfQuery): readonly Uint8Array[] {
   if (type !== Msg.getTable) return [];
-  return [payload(2, (writer) => writer.string(TableAttr.name, "kube-proxy"))];
+  return [tablePayload("kube-proxy")];
+}
+
+function tablePayload(name: string, objects?: number): Uint8Array {
+  return payload(2, (writer) => {
+    writer.string(TableAttr.name, name);
+    if (objects !== undefined) writer.u32be(TableAttr.use, objects);
+  });
+}
+
+function chainPayload(table: string, name: string, flags = 0): Uint8Array {
+  return payload(2, (writer) => {
+    writer.string(ChainAttr.table, table);
+    writer.string(ChainAttr.name, name);
+    writer.u32be(ChainAttr.flags, flags);
+  });
 }
 
 const readings: readonly (readonly [generations: readonly number[], tables: number])[] = [
@@ -277,7 +292,7 @@ for (const [generations, tables] of readings) {
 Deno.test("a table that is not there has no listing, and one that cannot be read is a failure", async () => {
   assert.equal(await open().nftables.listTable(table), undefined);
   const missing = open({
-    query: () => [payload(2, (writer) => writer.string(TableAttr.name, "another"))],
+    query: () => [tablePayload("another")],
   });
   assert.equal(await missing.nftables.listTable(table), undefined);
   const forbidden = open({ query: () => refuse(Errno.EPERM) });
@@ -285,16 +300,14 @@ Deno.test("a table that is not there has no listing, and one that cannot be read
 });
 
 Deno.test("a listing leaves out chains of other tables and those of a single rule", async () => {
-  const chain = (of: string, name: string, flags = 0) =>
-    payload(2, (writer) => {
-      writer.string(ChainAttr.table, of);
-      writer.string(ChainAttr.name, name);
-      writer.u32be(ChainAttr.flags, flags);
-    });
   const { nftables } = open({
     query: (query) =>
       query.type === Msg.getChain
-        ? [chain("nat", "a"), chain("kube-proxy", "b"), chain("kube-proxy", "c", 4)]
+        ? [
+          chainPayload("nat", "a"),
+          chainPayload("kube-proxy", "b"),
+          chainPayload("kube-proxy", "c", 4),
+        ]
         : emptyTable(query),
   });
   const listing = await nftables.listTable(table);
@@ -307,27 +320,17 @@ function crowded({ ours, others, refusal = Errno.ENOENT }: {
   readonly others: number;
   readonly refusal?: number;
 }) {
-  const chain = (of: string, name: string) =>
-    payload(2, (writer) => {
-      writer.string(ChainAttr.table, of);
-      writer.string(ChainAttr.name, name);
-    });
-  const tableOf = (name: string, uses: number) =>
-    payload(2, (writer) => {
-      writer.string(TableAttr.name, name);
-      writer.u32be(TableAttr.use, uses);
-    });
   return open({
     query: ({ dump, names, type }) => {
       if (type === Msg.getTable) {
-        const own = tableOf("kube-proxy", ours.length + 1);
-        return [tableOf("filter", 1), own, tableOf("nat", others - 1)];
+        const own = tablePayload("kube-proxy", ours.length + 1);
+        return [tablePayload("filter", 1), own, tablePayload("nat", others - 1)];
       }
       if (type === Msg.getSet) return [listed(ports)];
       if (type !== Msg.getChain) return [];
-      if (dump) return ours.map((name) => chain("kube-proxy", name));
+      if (dump) return ours.map((name) => chainPayload("kube-proxy", name));
       const name = names.find(([attribute]) => attribute === ChainAttr.name)?.[1] ?? "";
-      return ours.includes(name) ? [chain("kube-proxy", name)] : refuse(refusal);
+      return ours.includes(name) ? [chainPayload("kube-proxy", name)] : refuse(refusal);
     },
   });
 }

@@ -203,14 +203,19 @@ Deno.test("removeOwned() finds what came after its plan was made", async () => {
   assert.deepEqual(report.steps.slice(planned.steps.length).map(({ name }) => name), ["OTHER-OWN"]);
 });
 
-/** Six thousand chains of ours, each with a rule, more than go in one commit. */
-function largeNode(backend: "legacy" | "nft"): FakeXtables {
+/** So many names of our chains. */
+function ownNames(count: number): readonly string[] {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  const xtables = new FakeXtables({ backend });
-  const names = Array.from({ length: 6_000 }, (_, n) => {
+  return Array.from({ length: count }, (_, n) => {
     const at = (power: number) => letters[Math.floor(n / 26 ** power) % 26];
     return `OWN-${at(3)}${at(2)}${at(1)}${at(0)}`;
   });
+}
+
+/** Six thousand chains of ours, each with a rule, more than go in one commit. */
+function largeNode(backend: "legacy" | "nft"): FakeXtables {
+  const xtables = new FakeXtables({ backend });
+  const names = ownNames(6_000);
   xtables.edit(family, [
     { kind: "add-table", table },
     ...["OWN", "MARK", "THEIRS", ...names].map(chain),
@@ -297,11 +302,7 @@ Deno.test("removeOwned() reads whether a commit was made on which it was stopped
 });
 
 Deno.test("removeOwned() takes more chains than a call can have arguments", async () => {
-  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  const names = Array.from({ length: 130_000 }, (_, n) => {
-    const at = (power: number) => letters[Math.floor(n / 26 ** power) % 26];
-    return `OWN-${at(3)}${at(2)}${at(1)}${at(0)}`;
-  });
+  const names = ownNames(130_000);
   const xtables = new FakeXtables();
   let there: readonly XtChain[] = names.map((name) => ({
     table,
