@@ -94,7 +94,7 @@ export const differences: readonly Difference[] = [
   {
     topic: "connections at the switch",
     iptables: "go on: connection tracking knows them",
-    ipvs: "in a table of IPVS, which a cleanup empties",
+    ipvs: "in a table of IPVS, which a cleanup without --drain empties",
     nftables: "-",
     checks: ["IPV02"],
   },
@@ -109,14 +109,14 @@ export const differences: readonly Difference[] = [
     topic: "arp_ignore and arp_announce",
     iptables: "not set",
     ipvs: "1 and 2 with strictARP",
-    nftables: "not set, and not put back",
+    nftables: "not set; put back by this program's cleanup where its own ipvs mode set them",
     checks: ["NET02", "IPV10"],
   },
   {
     topic: "route_localnet",
     iptables: "set to 1",
     ipvs: "not set",
-    nftables: "not set, and not put back",
+    nftables: "not set; put back by this program's cleanup where its own iptables mode set it",
     checks: ["NET03"],
   },
   {
@@ -142,8 +142,8 @@ export const differences: readonly Difference[] = [
   },
   {
     topic: "rules of other modes at the start",
-    iptables: "only those of nftables are removed",
-    ipvs: "only those of nftables are removed",
+    iptables: "stock kube-proxy removes those of nftables mode; this program disables them",
+    ipvs: "stock kube-proxy removes those of nftables mode; this program disables them",
     nftables: "stock kube-proxy removes them, and empties IPVS; this program starts beside them",
     checks: ["IPV01", "CO16"],
   },

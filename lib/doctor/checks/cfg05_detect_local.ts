@@ -6,7 +6,7 @@ export const detectLocal = check({
   id: "CFG05",
   group: "config",
   title: "detect-local",
-  why: "A proxy that cannot tell masquerades too much or too little.",
+  why: "A proxy that cannot tell what local pods send masquerades too much or too little.",
   looks: "Reads detectLocalMode, and what that mode needs.",
   links: ["https://kubernetes.io/docs/reference/config-api/kube-proxy-config.v1alpha1/"],
   results: ["pass", "warn"],

@@ -9,8 +9,9 @@ export const kernelVersion = check({
   id: "KRN01",
   group: "kernel",
   title: "kernel-version",
-  why: "Stock kube-proxy refuses nftables mode on kernels before 5.13, and those before 6.1 end " +
-    "connections of their own that see packets out of order.",
+  why:
+    "Stock kube-proxy refuses nftables mode on kernels before 5.13, and kernels before 6.1 reset " +
+    "connections of their own whose packets arrive out of order.",
   looks:
     "Reads the kernel's release. To this program the expressions that KRN03 tries decide; the " +
     "version only explains.",

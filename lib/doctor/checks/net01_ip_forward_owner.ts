@@ -11,7 +11,7 @@ export const ipForwardOwner = check({
   title: "ip-forward-owner",
   why:
     "The proxy in ipvs mode sets it to 1 at each start; nftables mode does not: after the next " +
-    "boot nobody may.",
+    "boot it may be 0.",
   looks: `Reads ${setting}, and the files of sysctl.d(5) that set it.`,
   links: ["https://man7.org/linux/man-pages/man5/sysctl.d.5.html"],
   where: { from: ["ipvs"] },

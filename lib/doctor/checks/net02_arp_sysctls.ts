@@ -7,7 +7,8 @@ export const arpSysctls = check({
   id: "NET02",
   group: "kernel",
   title: "arp-sysctls",
-  why: "The proxy in ipvs mode with strictARP sets two settings of ARP that nothing sets back.",
+  why:
+    "The proxy in ipvs mode with strictARP sets two settings of ARP that stock kube-proxy never sets back.",
   looks: "Reads arp_ignore and arp_announce, and the files of sysctl.d(5).",
   links: ["https://metallb.io/installation/"],
   results: ["pass"],

@@ -10,7 +10,7 @@ export const routeLocalnet = check({
   group: "kernel",
   title: "route-localnet",
   why:
-    "Iptables mode sets it to 1 and nothing sets it back; without that mode's rules neighbours of " +
+    "Iptables mode sets it to 1, and stock kube-proxy never sets it back; without that mode's rules neighbours of " +
     "this node can reach what listens on 127.0.0.1 alone.",
   looks: `Reads ${setting}.`,
   links: ["https://github.com/kubernetes/kubernetes/issues/90259"],

@@ -16,7 +16,7 @@ const groupTitles: Readonly<Record<CheckGroup, string>> = {
 
 const head = `# doctor
 
-This page is made of the list of checks; a test compares it. \`--explain ID\` says the same of one check.
+This page is generated from the list of checks. \`--explain ID\` says the same of one check.
 
 The command \`doctor\` answers one question about the node it runs on: can it move to nftables mode, what will be different, and what has to
 be done first. It changes nothing. Copy the program onto a node and run it as root:
@@ -38,6 +38,10 @@ A namespace for the rehearsal takes CAP_SYS_ADMIN, which the profile \`sysadmin\
 kubectl debug node/NODE -it --profile=sysadmin --image=IMAGE-WITH-KUBE-PROXY -- kube-proxy doctor --host-root /host
 \`\`\`
 
+The image is any that has this program. The pod asks the apiserver by its own service account, which has to be allowed to list Services, EndpointSlices and Nodes, as
+\`deploy/rbac.yaml\` has it: without that the answer is \`cannot tell\`. \`--kubeconfig\` names another identity, \`--config\` the configuration that is rehearsed (the defaults
+without it), \`--node\` the Node where the host has another name.
+
 ## All nodes at once
 Keep the JSON of each node in a file, and fold them:
 
@@ -52,6 +56,8 @@ jq -s 'group_by(.verdict.canMove) | map({canMove: .[0].verdict.canMove, nodes: m
 | \`yes, after N changes\` | true | 1: something failed |
 | \`no, because …\` | false: what failed has no fix on this node | 1 |
 | \`cannot tell, because …\` | null | 2; 1 where something failed as well |
+
+Where none of the chosen checks passed, warned or failed, the exit code is 2 with any text.
 
 \`, not rehearsed\` behind it says that the rules were not tried: \`--no-cluster\` or \`--no-probe\` was given, or \`DRY01\` was not among the checks. \`--fail-on warn\` exits with 1 for a warning too.
 A check \`pass\`es, is a \`warn\` or a \`fail\`, is a \`skip\` where what it needs is not there, and is \`unknown\` where it could not be told. The last
@@ -69,7 +75,7 @@ export function doctorPage(): string {
       row(each.topic, each.iptables, each.ipvs, each.nftables, each.checks.join(", "))
     ),
     "\n## The checks\n",
-    "Each result is shown by a table of cases. Behind a result stands where a test has seen it besides: on a kernel, in a namespace or in a " +
+    "Unit tests cover every result that a check `gives`. In parentheses stands where a test has seen it for real as well: on a kernel, in a namespace or in a " +
     "virtual machine (VM), or beside a real apiserver.\n",
     ...checkGroups.flatMap(groupLines),
   ].join("");
