@@ -103,6 +103,20 @@ for (const [name, there, wanted, found] of cases) {
   });
 }
 
+Deno.test("sharedDifference() asks first whether the chain surely holds its rules, and takes a yes", async () => {
+  const asked: unknown[] = [];
+  const reading: XtRules = {
+    ...listing([]),
+    holds: (table, chain, rules) => {
+      asked.push([table, chain, rules]);
+      return true;
+    },
+  };
+  const wanted = drops(2).map((rule) => ({ rule }));
+  assert.deepEqual(await sharedDifference(reading, place, { context, wanted }), { kind: "equal" });
+  assert.deepEqual(asked, [[place.table, place.chain, [...drops(2), ...end]]]);
+});
+
 Deno.test("lastRulesOf(): what comes in meets the chain of cluster IPs at the end of one chain, beside ipvs mode's link", () => {
   const endsOf = (addressesAreHere: boolean) =>
     sharedChains.flatMap((each) =>
