@@ -77,7 +77,7 @@ async function measure(
     for (const canary of bulk.canaries) {
       await untilAnsweredBy("a", canary.clusterIP, { deadlineMs: START_DEADLINE_MS, pauseMs: 50 });
     }
-    const { program, minSyncPeriod } = contender;
+    const { minSyncPeriod, program, title } = contender;
     const changes = Number(
       program.name === "ours"
         ? values.changes
@@ -86,7 +86,6 @@ async function measure(
     const make = (pauseMs: number) =>
       makeChanges(cluster, { bulk, proxy: process, changes, pauseMs });
     const series = await make(pauseMs);
-    const { title } = contender;
     if (program.name !== "ours") return { title, ...series };
     const close = mode.kind === "nftables" ? { close: await make(CLOSE_PAUSE_MS) } : {};
     await stop();

@@ -397,10 +397,7 @@ Deno.test("FamilyState looks at small Services first, and at giants one by one i
     }));
   }
   fixture.sync();
-  const addresses = (last: number) =>
-    manyEndpoints(900).concat(
-      endpoint(`10.9.9.${last}`),
-    );
+  const addresses = (last: number) => [...manyEndpoints(900), endpoint(`10.9.9.${last}`)];
   const change = (name: string, last: number) =>
     fixture.putSlice(slice({
       name: `${name}-1`,
