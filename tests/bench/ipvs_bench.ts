@@ -1,9 +1,10 @@
 /**
  * ipvs mode in a virtual machine, since this machine's kernel may have no IPVS: first sync, a change, a
  * restart, ours and upstream's one after the other in the same guest.
- *   scripts/bench ipvs [--kernel=6.1] [--part=local]
- * With `--part=local` all endpoints run on the measured node, each of which has an entry of its own in a
- * set: upstream starts a process for it.
+ *   scripts/bench ipvs [--kernel=6.1|user-mode] [--part=local]
+ * QEMU emulates the processor, which makes a compiler's work out of code that the engine compiles as it
+ * goes; `--kernel=user-mode` emulates none. With `--part=local` all endpoints run on the measured node, each
+ * of which has an entry of its own in a set: upstream starts a process for it.
  */
 import { parseArgs } from "node:util";
 import { ApiClient } from "../controlplane/rig/api.ts";
@@ -16,7 +17,7 @@ import {
 } from "../controlplane/rig/proxy_process.ts";
 import { nodeManifest } from "../scenarios/manifests.ts";
 import { Drive } from "../vm/drive.ts";
-import { kernels, provideTools, runGuest } from "../vm/guest.ts";
+import { kernels, provideTools, runGuest, userMode } from "../vm/guest.ts";
 import { toldBy } from "../vm/outside.ts";
 import { complaintOf } from "../vm/verdict.ts";
 import { bulkCluster, bulkNodes, type IpvsFigures } from "./ipvs_subject.ts";
@@ -33,7 +34,8 @@ if (!["", "local"].includes(values.part)) {
   throw new Error(`Cannot measure: no part "${values.part}"`);
 }
 const isLocal = values.part === "local";
-const kernel = kernels.find((each) => each === values.kernel);
+const isEmulated = values.kernel !== userMode;
+const kernel = ([...kernels, userMode] as const).find((each) => each === values.kernel);
 if (kernel === undefined) throw new Error(`Cannot measure: no kernel "${values.kernel}"`);
 
 const script = "tests/vm/record/measure_ipvs.ts";
@@ -60,7 +62,7 @@ const [ours, theirs] = (["ours", "upstream"] as const).map((name) => {
   return found;
 });
 
-/** What emulation costs: the same program without. */
+/** What the guest costs: the same program without. */
 const native = {
   ours: await programAlone(ourProgram()),
   upstream: await programAlone(upstreamProgram()),
@@ -73,7 +75,7 @@ const lines:
     ["  from the first set in the kernel to the end, ms", "", (f) => f.writingMs],
     ["  until then, processor time, ms", "", (f) => f.firstSyncCpuMs],
     ["  the program alone (--version), ms", "", (f) => f.programMs],
-    ["  the same without emulation, ms", "", (f) => native[f.name]],
+    ["  the same outside of the guest, ms", "", (f) => native[f.name]],
     ["one change to its effect, ms (median)", "≥ 100", (f) => median(f.changeMs)],
     ["  until the apiserver has it, ms (median)", "", (f) => median(f.requestMs)],
     ["  from then to its effect, ms (median)", "", (f) => median(afterRequests(f))],
@@ -82,7 +84,7 @@ const lines:
 print(
   `ipvs mode, ${bulkCluster.services} Services x ${bulkCluster.endpoints} endpoints${
     isLocal ? " on this node" : ""
-  }, Linux ${kernel}, emulated:`,
+  }, ${isEmulated ? `Linux ${kernel}, emulated` : "User Mode Linux"}:`,
 );
 print(formatTable(
   [
@@ -103,8 +105,8 @@ print(formatTable(
 print(
   `Of our first sync ${
     formatMs(untilFirstSet(ours))
-  } ms pass until the first set is made, which is the start of an ` +
-    `emulated program and its lists: were the rest nothing, it would be ` +
+  } ms pass until the first set is made, which is the start of a ` +
+    `program in such a guest and its lists: were the rest nothing, it would be ` +
     `${formatRatio(theirs.firstSyncMs / untilFirstSet(ours))}.`,
 );
 print(
@@ -115,9 +117,14 @@ print(
 print(`Our restart with nothing changed wrote ${ours.restartMessages} messages (promised: 0).`);
 print(
   `Processes that the proxy started: ours ${
-    ours.forkedNothing ? "none" : "some"
-  } (promised: none), upstream ${theirs.forkedNothing ? "none" : "some"}.`,
+    processesOf(ours)
+  } (promised: none in iptables' nft backend; ` +
+    `this is ${isEmulated ? "that one" : "the legacy one"}), upstream ${processesOf(theirs)}.`,
 );
+
+function processesOf({ forkedNothing }: IpvsFigures): string {
+  return forkedNothing ? "none" : "some";
+}
 
 function afterRequests({ changeMs, requestMs }: IpvsFigures): readonly number[] {
   return changeMs.map((each, i) => each - requestMs[i]);

@@ -1,26 +1,32 @@
 /** Boots a kernel in a virtual machine of its own, runs guest tests in it, and says how each ended. */
 import type { ControlPlaneAccess } from "../controlplane/rig/control_plane.ts";
-import { controlPlaneAddresses } from "../controlplane/rig/network.ts";
+import { addGuestLink, controlPlaneAddresses } from "../controlplane/rig/network.ts";
 import type { Drive } from "./drive.ts";
 import { type Verdict, verdictsOf } from "./verdict.ts";
 
-/** The kernels that `scripts/vm-tools` provides. */
+/** The kernels that `scripts/vm-tools` provides for QEMU. */
 export const kernels = ["5.10", "6.1", "6.12", "newest"] as const;
 
 export type KernelName = (typeof kernels)[number];
+
+/**
+ * Linux as a program: it emulates no processor, so what needs no kernel runs at full speed there. It has
+ * one processor, and neither IPv4 nor IPv6 in nf_tables.
+ */
+export const userMode = "user-mode" as const;
 
 /** What a guest is to do. */
 export interface GuestOptions {
   /** What `scripts/vm-tools` printed. */
   readonly tools: string;
   readonly drive: Drive;
-  readonly kernel: KernelName;
+  readonly kernel: KernelName | typeof userMode;
   /** Paths of guest tests below the project's root. They run in this order, each in a process of its own. */
   readonly tests: readonly string[];
   /** A guest that takes longer hangs. */
   readonly limitSeconds: number;
   /**
-   * A control plane that runs outside. QEMU then runs in its namespace, and the guest finds it by the
+   * A control plane that runs outside. The guest then runs in its namespace, and finds it by the
    * address at which nodes find it elsewhere.
    */
   readonly plane?: ControlPlaneAccess;
@@ -57,11 +63,11 @@ export async function runGuest(options: GuestOptions): Promise<ReadonlyMap<strin
   try {
     const nonce = `guest-${crypto.randomUUID()}`;
     const console = `${folder}/console`;
-    const argv = [`${options.tools}/qemu`, ...qemuArguments(options, { nonce, console })];
-    if (options.plane !== undefined) {
-      argv.push(...await planeArguments(options.plane, folder));
-      argv.unshift("ip", "netns", "exec", options.plane.namespace);
-    }
+    const own = { nonce, console, planeFile: await planeFile(options.plane, folder) };
+    const argv = options.kernel === userMode
+      ? await userModeCommand(options, own)
+      : [`${options.tools}/qemu`, ...qemuArguments(options, own)];
+    if (options.plane !== undefined) argv.unshift("ip", "netns", "exec", options.plane.namespace);
     const stopped = await runFor(options.limitSeconds, argv);
     return verdictsOf({
       nonce,
@@ -74,38 +80,74 @@ export async function runGuest(options: GuestOptions): Promise<ReadonlyMap<strin
   }
 }
 
-function qemuArguments(
-  options: GuestOptions,
-  own: { readonly nonce: string; readonly console: string },
-): readonly string[] {
+/** What one boot has for itself. */
+interface Own {
+  readonly nonce: string;
+  /** The file that gets what the guest prints. */
+  readonly console: string;
+  /** Says how the control plane is reached. */
+  readonly planeFile: string | undefined;
+}
+
+function qemuArguments(options: GuestOptions, own: Own): readonly string[] {
   const kernel = `${options.tools}/${options.kernel}`;
-  const told = [`guest.nonce=${own.nonce}`, `guest.tests=${options.tests.join(",")}`];
-  if (Deno.env.has("KUBE_PROXY_TEST_FULL")) told.push("guest.full=1");
   return [
     ...["-accel", "tcg,thread=multi", "-machine", "pc", "-cpu", "max", "-smp", "2"],
     ...["-m", `${MEMORY_MB}`, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"],
     ...["-serial", `file:${own.console}`],
     ...["-drive", `file=${options.drive.path},format=raw,if=virtio,readonly=on`],
     ...["-kernel", `${kernel}/vmlinuz`, "-initrd", `${kernel}/initrd`],
-    ...["-append", [...kernelArguments, ...told].join(" ")],
+    ...["-append", [...kernelArguments, ...toldGuest(options, own)].join(" ")],
+    ...own.planeFile === undefined ? [] : planeArguments(own.planeFile),
   ];
 }
 
 /** A link to what listens on the loopback of QEMU's namespace, and a second drive that says what is there. */
-async function planeArguments(
-  plane: ControlPlaneAccess,
-  folder: string,
-): Promise<readonly string[]> {
-  const path = `${folder}/plane`;
-  const text = JSON.stringify(plane);
-  // QEMU reads whole sectors.
-  await Deno.writeTextFile(path, text.padEnd(Math.ceil(text.length / 512) * 512, "\0"));
+function planeArguments(path: string): readonly string[] {
   const host = controlPlaneAddresses.IPv4;
   return [
     ...["-drive", `file=${path},format=raw,if=virtio,readonly=on`],
     ...["-netdev", `user,id=control,ipv6=off,net=192.168.0.0/16,host=${host}`],
     ...["-device", "virtio-net-pci,netdev=control,romfile="],
   ];
+}
+
+/** The same for User Mode Linux, which reaches a bridge. All of its processes end with the first. */
+async function userModeCommand(options: GuestOptions, own: Own): Promise<string[]> {
+  const kernel = `${options.tools}/${userMode}`;
+  const args = [
+    ...[`mem=${MEMORY_MB}M`, `initrd=${kernel}/initrd`, `ubd0r=${options.drive.path}`],
+    ...["con=null", "ssl=null", "ssl0=null,fd:1", "console=ttyS0", "quiet", "panic=-1"],
+    ...toldGuest(options, own),
+  ];
+  if (options.plane !== undefined) {
+    const device = await addGuestLink(options.plane.namespace);
+    args.push(`ubd1r=${own.planeFile}`, `vec0:transport=tap,ifname=${device},depth=128`);
+  }
+  const script = 'exec unshare --pid --fork --kill-child "$@" >"$console"';
+  return ["env", `console=${own.console}`, "bash", "-c", script, "-", `${kernel}/vmlinuz`, ...args];
+}
+
+/** What `inside/start` reads from the kernel's command line. */
+function toldGuest({ tests }: GuestOptions, { nonce }: Own): readonly string[] {
+  const isFull = Deno.env.has("KUBE_PROXY_TEST_FULL");
+  return [
+    `guest.nonce=${nonce}`,
+    `guest.tests=${tests.join(",")}`,
+    ...isFull ? ["guest.full=1"] : [],
+  ];
+}
+
+async function planeFile(
+  plane: ControlPlaneAccess | undefined,
+  folder: string,
+): Promise<string | undefined> {
+  if (plane === undefined) return undefined;
+  const path = `${folder}/plane`;
+  const text = JSON.stringify(plane);
+  // Drives are read in whole sectors.
+  await Deno.writeTextFile(path, text.padEnd(Math.ceil(text.length / 512) * 512, "\0"));
+  return path;
 }
 
 /** Resolves to whether it had to be stopped; throws its words when it could not run. */
@@ -124,7 +166,7 @@ async function runFor(seconds: number, argv: readonly string[]): Promise<boolean
   try {
     const { code, stderr } = await process.output();
     if (!stopped && code !== 0) {
-      throw new Error(`Cannot run QEMU: exit code ${code}: ${new TextDecoder().decode(stderr)}`);
+      throw new Error(`Cannot run a guest: exit code ${code}: ${new TextDecoder().decode(stderr)}`);
     }
     return stopped;
   } finally {

@@ -66,6 +66,14 @@ export async function joinNode(controlPlane: string, options: JoinOptions): Prom
   await ip(["-n", node, "address", "add", ipv6, "dev", device, "nodad"]);
 }
 
+/** A link on the control plane's bridge for a virtual machine, which opens it by the name returned. */
+export async function addGuestLink(controlPlane: string): Promise<string> {
+  const device = "guest";
+  await ip(["-n", controlPlane, "tuntap", "add", "dev", device, "mode", "tap"]);
+  await ip(["-n", controlPlane, "link", "set", device, "master", bridge, "up"]);
+  return device;
+}
+
 /**
  * Moves the calling thread into the namespace: its connections, and the processes that it starts,
  * are there from now on. A test module has a thread of its own, so no other test is moved.

@@ -22,13 +22,16 @@ import {
   type ProxyProgram,
 } from "../../controlplane/rig/proxy_process.ts";
 import { Cluster } from "../../kernel/rig/cluster.ts";
+import { showBackend } from "../../kernel/rig/mode_rules.ts";
 import { deleteProxyTables } from "../../kernel/rig/shop_cluster.ts";
 import { ipvsModes } from "../../scenarios/setups.ts";
 import { GuestPlane } from "../inside/guest_plane.ts";
 import { syncedBoth, upstreams } from "../inside/proof.ts";
 import { tellOutside } from "../outside.ts";
 
-const [mode] = ipvsModes;
+/** What the guest's kernel has. */
+const isLegacy = Deno.env.get("KUBE_PROXY_TEST_BACKEND") === "legacy";
+const mode = ipvsModes[isLegacy ? 1 : 0];
 const DEADLINE_MS = 900_000;
 const CHANGES = 5;
 const REST_MS = 10_000;
@@ -47,9 +50,11 @@ Deno.test("what ipvs mode costs", async () => {
   await using cluster = await Cluster.create();
   await using plane = await GuestPlane.open({ keepsObjects: true });
   await plane.join(cluster.namespace("node"), link);
+  await showBackend((argv, input) => cluster.run("node", argv, input), mode);
   await warmUp(cluster, plane);
   for (const [i, program] of [ourProgram(), upstreams()].entries()) {
     await deleteProxyTables(cluster, { mode });
+    await showBackend((argv, input) => cluster.run("node", argv, input), mode);
     const generation = i === 0 ? 1 : 2;
     tellOutside("measured", await measure(program, { cluster, plane, generation }));
   }
