@@ -29,10 +29,9 @@ await using programmer = await ApiserverProgrammer.create(program);
 async function saveAll(mode: RuleMode): Promise<Saves> {
   const saves: Saves = { IPv4: new Map(), IPv6: new Map() };
   for (const setup of setupsOf(mode)) {
-    await using _proxy = await programmer.start(cluster, {
-      manifests: clusterManifests(shopServices),
-      setup,
-    });
+    const manifests = clusterManifests(shopServices);
+    // A proxy that runs while its rules are removed makes them again.
+    await (await programmer.start(cluster, { manifests, setup }))[Symbol.asyncDispose]();
     for (const family of ipFamilies) {
       const save = await listProxyRules(cluster, { mode, family });
       saves[family].set(setup.name, canonicalRules(save));

@@ -81,7 +81,11 @@ Deno.test("the guest tests pass on each kernel", async (test) => {
   const tools = await provideTools();
   await using drive = await Drive.create();
   const options = { tools, drive, limitSeconds: LIMIT_SECONDS };
-  const ends = await inTurns(guests, (guest) => run({ ...options, ...guest }));
+  const ends = await inTurns(guests, async (guest) => {
+    const verdicts = await run({ ...options, ...guest });
+    for (const [path, verdict] of verdicts) tell(`Linux ${guest.kernel}: ${path}`, verdict);
+    return verdicts;
+  });
   for (const [i, { kernel, tests }] of guests.entries()) {
     for (const path of tests) {
       await test.step(`Linux ${kernel}: ${path}`, () => {
@@ -90,7 +94,6 @@ Deno.test("the guest tests pass on each kernel", async (test) => {
         const verdict = end.value.get(path);
         const complaint = verdict === undefined ? "did not run" : complaintOf(verdict);
         if (complaint !== undefined) throw new Error(`${path} on Linux ${kernel} ${complaint}`);
-        if (verdict?.kind === "passed") tell(`Linux ${kernel}: ${path}`, verdict);
       });
     }
   }
@@ -103,12 +106,18 @@ async function run(options: GuestOptions): Promise<ReadonlyMap<string, Verdict>>
   return await runGuest({ ...options, plane: plane.access });
 }
 
-/** How long it took, and what it measured, for whoever reads the run; the test runner would keep it for itself. */
-function tell(name: string, { seconds, output }: Verdict & { readonly kind: "passed" }): void {
+/**
+ * How long it took, and what it measured, for whoever reads the run: as soon as its guest ended, while
+ * the test runner keeps everything for the end.
+ */
+function tell(name: string, verdict: Verdict): void {
   const file = Deno.env.get("KUBE_PROXY_TEST_MEASURED");
   if (file === undefined) return;
-  const lines = [`${seconds} s`]
-    .concat(toldBy<unknown>(output, "measured").map((value) => JSON.stringify(value)));
+  const lines = verdict.kind === "passed"
+    ? [`${verdict.seconds} s`].concat(
+      toldBy<unknown>(verdict.output, "measured").map((value) => JSON.stringify(value)),
+    )
+    : [verdict.kind];
   const text = lines.map((line) => `${name}: ${line}\n`).join("");
   Deno.writeTextFileSync(file, text, { append: true });
 }

@@ -48,6 +48,8 @@ const startDeadlineMs = 60_000;
 
 /** One control plane; disposing ends its processes and removes namespace and files. */
 export class ControlPlane implements AsyncDisposable {
+  static #lastInNamespace: Promise<void> = Promise.resolve();
+
   readonly access: ControlPlaneAccess;
   readonly authority: TestAuthority;
   readonly #network: ControlPlaneNetwork;
@@ -224,7 +226,20 @@ export class ControlPlane implements AsyncDisposable {
     }).spawn();
   }
 
+  /** The thread is in one namespace at a time: whoever waits there has it alone. */
   async #untilReady(apiserver: Deno.ChildProcess): Promise<void> {
+    const before = ControlPlane.#lastInNamespace;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ControlPlane.#lastInNamespace = promise;
+    await before;
+    try {
+      await this.#untilReadyHere(apiserver);
+    } finally {
+      resolve();
+    }
+  }
+
+  async #untilReadyHere(apiserver: Deno.ChildProcess): Promise<void> {
     let exited = false;
     apiserver.status.then(() => exited = true);
     enterNamespace(this.access.namespace);

@@ -16,14 +16,17 @@ Deno.test("upstream's proxy agrees with the table of fates, ipvs", async (test) 
   await using programmer = await ApiserverProgrammer.create(upstreams(), await GuestPlane.open());
   const [mode] = ipvsModes;
   for (const setup of setupsOf(mode)) {
-    const manifests = clusterManifests(shopServices);
-    await using _proxy = await programmer.start(cluster, { manifests, setup });
-    for (const family of ipFamilies) {
-      await test.step(`${setup.name}, ${family}`, async () => {
-        const options = { services: shopServices, rows: shopFates, setup, family };
-        assert.equal(describeWrong(await runFates(cluster, options)), "");
-      });
-    }
+    // A proxy that runs while its rules are removed makes them again.
+    await test.step(setup.name, async (test) => {
+      const manifests = clusterManifests(shopServices);
+      await using _proxy = await programmer.start(cluster, { manifests, setup });
+      for (const family of ipFamilies) {
+        await test.step(family, async () => {
+          const options = { services: shopServices, rows: shopFates, setup, family };
+          assert.equal(describeWrong(await runFates(cluster, options)), "");
+        });
+      }
+    });
     await deleteProxyTables(cluster, { mode });
   }
 });
