@@ -122,7 +122,8 @@ async function userModeCommand(options: GuestOptions, own: Own): Promise<string[
   ];
   if (options.plane !== undefined) {
     const device = await addGuestLink(options.plane.namespace);
-    args.push(`ubd1r=${own.planeFile}`, `vec0:transport=tap,ifname=${device},depth=128`);
+    // Without `gro` it loses what comes in large packets, and connections stand still for seconds.
+    args.push(`ubd1r=${own.planeFile}`, `vec0:transport=tap,ifname=${device},depth=128,gro=1`);
   }
   const script = 'exec unshare --pid --fork --kill-child "$@" >"$console"';
   return ["env", `console=${own.console}`, "bash", "-c", script, "-", `${kernel}/vmlinuz`, ...args];
