@@ -2,8 +2,8 @@
  * ipvs mode in a virtual machine, since this machine's kernel may have no IPVS: first sync, a change, a
  * restart, ours and upstream's one after the other in the same guest.
  *   scripts/bench ipvs [--kernel=6.1|user-mode] [--part=local]
- * QEMU emulates the processor, which makes a compiler's work out of code that the engine compiles as it
- * goes; `--kernel=user-mode` emulates none. With `--part=local` all endpoints run on the measured node, each
+ * QEMU emulates the processor, and a start costs several times as much there; `--kernel=user-mode` emulates
+ * none. With `--part=local` all endpoints run on the measured node, each
  * of which has an entry of its own in a set: upstream starts a process for it.
  */
 import { parseArgs } from "node:util";
@@ -35,7 +35,7 @@ if (!["", "local"].includes(values.part)) {
 }
 const isLocal = values.part === "local";
 const isEmulated = values.kernel !== userMode;
-const kernel = ([...kernels, userMode] as const).find((each) => each === values.kernel);
+const kernel = [...kernels, userMode].find((each) => each === values.kernel);
 if (kernel === undefined) throw new Error(`Cannot measure: no kernel "${values.kernel}"`);
 
 const script = "tests/vm/record/measure_ipvs.ts";

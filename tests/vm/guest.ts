@@ -125,8 +125,8 @@ async function userModeCommand(options: GuestOptions, own: Own): Promise<string[
     // Without `gro` it loses what comes in large packets, and connections stand still for seconds.
     args.push(`ubd1r=${own.planeFile}`, `vec0:transport=tap,ifname=${device},depth=128,gro=1`);
   }
-  const script = 'exec unshare --pid --fork --kill-child "$@" >"$console"';
-  return ["env", `console=${own.console}`, "bash", "-c", script, "-", `${kernel}/vmlinuz`, ...args];
+  const script = 'exec unshare --pid --fork --kill-child "$@" >"$0"';
+  return ["bash", "-c", script, own.console, `${kernel}/vmlinuz`, ...args];
 }
 
 /** What `inside/start` reads from the kernel's command line. */

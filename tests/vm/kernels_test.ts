@@ -65,8 +65,6 @@ const shortProofs: readonly string[] = [
 ];
 const proofs = isFull || word !== "" ? allProofs : shortProofs;
 const kernelOfProofs: KernelName = "6.1";
-/** It judges the table of fates, and nothing of this program. */
-const upstreamAlone = "tests/vm/proofs/upstream_fates.ts";
 
 /** Several times what a guest needs that has one of two cores for itself. */
 const LIMIT_SECONDS = isFull ? 3600 : 1200;
@@ -132,12 +130,7 @@ function chosenGuests(): readonly Guest[] {
       isFull || kernel === chosen ||
       word !== "" && chosen === undefined && kernel === kernelOfProofs
     )
-      .map((kernel) => ({
-        kernel,
-        tests: kernel === (chosen ?? kernelOfProofs)
-          ? proofs
-          : proofs.filter((path) => path !== upstreamAlone),
-      })),
+      .map((kernel) => ({ kernel, tests: proofs })),
     ...wanted.map((kernel) => ({
       kernel,
       tests: [...new Set([...onAll, ...onlyOn[kernel] ?? []])],

@@ -25,8 +25,7 @@ import { tellOutside } from "../outside.ts";
 const [mode] = ipvsModes;
 const [setup] = setupsOf(mode);
 const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
-/** In full 50 on the four kernels together. */
-const kills = isFull ? 13 : 3;
+const kills = isFull ? 50 : 3;
 const seed = Number(Deno.env.get("KUBE_PROXY_TEST_SEED") ?? Math.floor(Math.random() * 2 ** 31));
 /** From before the first system call of the program to just after its first sync. */
 const longestLoadMs = 500 * patience;

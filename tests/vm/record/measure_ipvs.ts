@@ -50,15 +50,20 @@ Deno.test("what ipvs mode costs", async () => {
   await using cluster = await Cluster.create();
   await using plane = await GuestPlane.open({ keepsObjects: true });
   await plane.join(cluster.namespace("node"), link);
-  await showBackend((argv, input) => cluster.run("node", argv, input), mode);
+  await emptyNode(cluster);
   await warmUp(cluster, plane);
   for (const [i, program] of [ourProgram(), upstreams()].entries()) {
-    await deleteProxyTables(cluster, { mode });
-    await showBackend((argv, input) => cluster.run("node", argv, input), mode);
+    await emptyNode(cluster);
     const generation = i === 0 ? 1 : 2;
     tellOutside("measured", await measure(program, { cluster, plane, generation }));
   }
 });
+
+/** As a node on which only kubelet has run. */
+async function emptyNode(cluster: Cluster): Promise<void> {
+  await deleteProxyTables(cluster, { mode });
+  await showBackend((argv, input) => cluster.run("node", argv, input), mode);
+}
 
 /** Whoever is first has the kernel load its modules, and reads a program that nobody read before. */
 async function warmUp(cluster: Cluster, plane: GuestPlane): Promise<void> {
