@@ -82,7 +82,7 @@ export interface CheckOf<N extends FactName, W extends FactName> {
   /** Where one of these is not known, the runner says `skip` or `unknown` and does not ask. */
   readonly needs: readonly N[];
   readonly wants?: readonly W[];
-  /** The check is unknown when its facts take longer; 20 s when absent. */
+  /** The check is unknown when its facts take longer; 32 s when absent. */
   readonly timeoutMs?: number;
   /** Pure: the same facts give the same findings. None at all is a pass. */
   judge(given: Given<N, W>): readonly Finding[];

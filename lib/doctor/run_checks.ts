@@ -29,7 +29,8 @@ export interface RunChecksOptions {
   readonly signal: AbortSignal;
 }
 
-const usualTimeoutMs = 20_000;
+/** No fact takes longer, but for those of checks that say so. */
+const usualTimeoutMs = 32_000;
 
 /** In the order of the checks, when the last of them has ended. Never throws. */
 export function runChecks(

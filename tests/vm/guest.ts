@@ -67,7 +67,9 @@ export async function runGuest(options: GuestOptions): Promise<ReadonlyMap<strin
     const argv = options.kernel === userMode
       ? await userModeCommand(options, own)
       : [`${options.tools}/qemu`, ...qemuArguments(options, own)];
+    // Never where this thread happens to be: a control plane ends whatever runs in its namespace.
     if (options.plane !== undefined) argv.unshift("ip", "netns", "exec", options.plane.namespace);
+    else if (Deno.uid() === 0) argv.unshift("unshare", "--net");
     const stopped = await runFor(options.limitSeconds, argv);
     return verdictsOf({
       nonce,

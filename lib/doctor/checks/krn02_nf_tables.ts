@@ -15,7 +15,6 @@ export const nfTables = check({
   results: ["pass", "fail"],
   needs: ["modules"],
   wants: ["expressions"],
-  timeoutMs: 32_000,
   judge: ({ facts: { modules }, tried: { expressions } }) => {
     if (!modules) return [];
     const state = moduleState(modules, "nf_tables");

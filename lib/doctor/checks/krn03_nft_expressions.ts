@@ -14,7 +14,6 @@ export const nftExpressions = check({
   results: ["pass", "fail"],
   needs: ["expressions"],
   wants: ["modules"],
-  timeoutMs: 32_000,
   judge: ({ facts: { expressions }, tried: { modules } }) => {
     if (!expressions) return [];
     const { how, missing, untold: unseen } = expressions;

@@ -19,7 +19,8 @@ export function firewallReader(
   { hostRoot, read = readFirewall }: FirewallReaderOptions,
 ): FactReader<readonly FirewallTable[]> {
   return {
-    timeoutMs: 15_000,
+    // A thread is started for it, beside those of other facts.
+    timeoutMs: 30_000,
     read: ofNodeNetwork(hostRoot, async ({ facts }) => {
       const modules = await facts.read("modules");
       if (modules.kind !== "value") return modules;

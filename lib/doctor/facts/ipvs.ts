@@ -1,19 +1,55 @@
 /** IPVS and ipset, as far as they are loaded: nothing is asked that would load them. */
-import { type IpvsState, readIpvsState } from "../../kernel/inspection/ipvs_text.ts";
-import type { KernelFiles } from "../../kernel/kernel_files.ts";
+import {
+  type IpvsState,
+  readIpvsState,
+  type VirtualServer,
+} from "../../kernel/inspection/ipvs_text.ts";
 import type { Ipset } from "../../kernel/ipset/ipset.ts";
-import type { FactReader } from "../fact.ts";
+import type { Ipvs, IpvsEntry } from "../../kernel/ipvs/ipvs.ts";
+import type { KernelFiles } from "../../kernel/kernel_files.ts";
+import type { FactReader, Facts } from "../fact.ts";
 import { absent, known } from "./known.ts";
 import type { NamedSet } from "./node_values.ts";
 import { ofNodeNetwork } from "./rights.ts";
 
-/** Reads virtual servers and their connections. */
-export function ipvsReader(files: KernelFiles): FactReader<IpvsState> {
+/** What the reader of virtual servers works with. */
+export interface IpvsReaderOptions {
+  readonly files: KernelFiles;
+  readonly hostRoot: string;
+  readonly ipvs: Pick<Ipvs, "countMarkServers" | "read">;
+}
+
+/**
+ * Reads virtual servers and their connections. The file of servers is not whole where other network
+ * namespaces have servers too, so the kernel is asked for them where it answers.
+ */
+export function ipvsReader({ files, hostRoot, ipvs }: IpvsReaderOptions): FactReader<IpvsState> {
   return {
-    read: () => {
+    read: async ({ facts }) => {
       const state = readIpvsState(files);
-      return state ? known(state) : absent("IPVS is not loaded");
+      if (!state) return absent("IPVS is not loaded");
+      if (!await mayAsk(facts, hostRoot)) return known(state);
+      const servers = ipvs.read().map(virtualServer);
+      return known({ ...state, servers, markServers: ipvs.countMarkServers() });
     },
+  };
+}
+
+/** Whether the node's IPVS answers this process. */
+async function mayAsk(facts: Facts, hostRoot: string): Promise<boolean> {
+  const rights = await facts.read("rights");
+  return rights.kind === "value" && rights.value.hasNetAdmin &&
+    (hostRoot === "" || rights.value.isInNodeNetwork === true);
+}
+
+function virtualServer({ destinations, server }: IpvsEntry): VirtualServer {
+  return {
+    protocol: server.protocol,
+    address: server.address,
+    port: server.port,
+    scheduler: server.scheduler,
+    persistentSeconds: server.persistenceSeconds ?? 0,
+    destinations: destinations.length,
   };
 }
 

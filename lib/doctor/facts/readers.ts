@@ -47,7 +47,7 @@ export function nodeReaders(
 ): { readonly [N in keyof Values]: FactReader<Values[N]> } {
   const { clock, configPaths, hostRoot, kernel, mayProbe, pagePorts, readPage, requestJson } =
     options;
-  const { commands, host, links, self, sysctl } = kernel;
+  const { commands, host, ipvs, links, self, sysctl } = kernel;
   const files = new KernelFiles(hostRoot);
   const tools = { commands, hostRoot };
   const below = <T>(folder: string, reader: FactReader<T>) =>
@@ -65,7 +65,7 @@ export function nodeReaders(
     network: networkReader({ links, hostRoot }),
     sockets: below(HostFolder.firstProcess, socketsReader(files)),
     firewall: firewallReader({ hostRoot }),
-    ipvs: below(HostFolder.firstProcess, ipvsReader(files)),
+    ipvs: below(HostFolder.firstProcess, ipvsReader({ files, hostRoot, ipvs })),
     ipsets: ipsetsReader({ ipset: kernel.ipset, hostRoot }),
     processes: below(HostFolder.firstProcess, processesReader({ files, hostRoot, pagePorts })),
     cni: below(HostFolder.configuration, cniReader(files)),

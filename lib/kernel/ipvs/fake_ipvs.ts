@@ -25,6 +25,8 @@ export interface FakeIpvsOptions {
   /** Whether it could be loaded. */
   readonly isInstalled?: boolean;
   readonly schedulers?: readonly string[];
+  /** How many servers by firewall mark somebody made. */
+  readonly markServers?: number;
 }
 
 interface FakeServer {
@@ -35,6 +37,7 @@ interface FakeServer {
 export class FakeIpvs implements Ipvs {
   readonly #isInstalled: boolean;
   readonly #schedulers: readonly string[];
+  readonly #markServers: number;
   readonly #servers = new Map<string, FakeServer>();
   readonly #commits: (readonly IpvsChange[])[] = [];
   /** How many active connections of a destination are not open, by both their names. */
@@ -46,6 +49,7 @@ export class FakeIpvs implements Ipvs {
   constructor(options: FakeIpvsOptions = {}) {
     this.#isLoaded = options.isLoaded ?? true;
     this.#isInstalled = options.isInstalled ?? true;
+    this.#markServers = options.markServers ?? 0;
     this.#schedulers = options.schedulers ?? ["rr", "wrr", "lc", "wlc", "sh", "mh"];
   }
 
@@ -104,6 +108,10 @@ export class FakeIpvs implements Ipvs {
       .map(({ destinations, server }) => ({ server, destinations: [...destinations.values()] }));
   }
 
+  countMarkServers(): number {
+    return this.#isLoaded ? this.#markServers : 0;
+  }
+
   /** As of the real one: not of all. */
   firstSchedulers(): ReadonlySet<string> {
     return new Set([...this.#servers.values()].slice(0, 2).map(({ server }) => server.scheduler));
@@ -114,8 +122,11 @@ export class FakeIpvs implements Ipvs {
     return found && { server: found.server, destinations: [...found.destinations.values()] };
   }
 
-  openConnections(): ReadonlyMap<string, number> {
-    const counts = [...this.#servers].map(([name, { destinations }]): [string, number] => [
+  /** Of those that are asked for alone. */
+  openConnections(servers: readonly IpvsFrontend[]): ReadonlyMap<string, number> {
+    const wanted = new Set(servers.map(frontendText));
+    const asked = [...this.#servers].filter(([name]) => wanted.has(name));
+    const counts = asked.map(([name, { destinations }]): [string, number] => [
       name,
       [...destinations].reduce(
         (sum, [key, { activeConnections }]) =>

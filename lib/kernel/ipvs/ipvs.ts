@@ -101,7 +101,7 @@ export interface IpvsFailure {
 /**
  * IPVS of a network namespace. Readers load nothing: where IPVS is not loaded there are no servers.
  * Whatever else needs it throws `KernelModuleError` there. All throw `NetlinkError` for what the kernel
- * refuses as a whole. Servers by firewall mark are left out: whoever makes them is not meant.
+ * refuses as a whole. Servers by firewall mark are only counted: whoever makes them is not meant.
  */
 export interface Ipvs {
   /** As `1.2.1`; undefined where IPVS is not loaded. Asking loads nothing. */
@@ -110,16 +110,18 @@ export interface Ipvs {
   load(): Promise<void>;
   /** Everything, or all of one family, in a few reads however much there is. */
   read(family?: IpFamily): readonly IpvsEntry[];
+  /** How many servers there are by firewall mark. */
+  countMarkServers(): number;
   /** Schedulers of the first servers that there are, in one short read. */
   firstSchedulers(): ReadonlySet<string>;
   /** Undefined: there is no such server. */
   find(frontend: IpvsFrontend): IpvsEntry | undefined;
   /**
-   * How many connections of each server are established or about to be, by its text; servers without any
-   * are not in it. Reads every connection that the kernel remembers. Unlike this, the active connections
-   * of a destination hold those that ended long ago whenever their client uses its port again.
+   * How many connections of each of these servers are established or about to be, by its text; servers without
+   * any are not in it, others may be. Reads every connection that the kernel remembers. Unlike this, the active
+   * connections of a destination hold those that ended long ago whenever their client uses its port again.
    */
-  openConnections(): ReadonlyMap<string, number>;
+  openConnections(servers: readonly IpvsFrontend[]): ReadonlyMap<string, number>;
   /**
    * Makes the changes in their order. Nothing is atomic here: those that are refused are returned, and
    * the others are made. Aborting stops between two packs of changes, by a throw.

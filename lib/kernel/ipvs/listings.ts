@@ -1,8 +1,9 @@
 /**
  * Servers as they are listed while others write. The kernel gives its table in pieces, each of which begins
  * at so many servers from the start, and tells of none whether servers came or went since the one before:
- * one that stays may be missed. No two listings miss the same ones, so more of them are asked for where
- * two differ.
+ * one that stays may be missed. No two listings miss the same ones then, so more of them are asked for where
+ * two differ. Where the kernel keeps the servers of all network namespaces together, the table of `/proc`
+ * always misses some beside those of others: it counts theirs in a piece, and not from the start.
  */
 import type { IpvsEntry, IpvsFrontend, IpvsServer } from "./ipvs.ts";
 import type { ProcServer } from "./proc_table.ts";

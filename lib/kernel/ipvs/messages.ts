@@ -128,13 +128,17 @@ function writeDestination(writer: MessageWriter, { forwarding, weight }: IpvsDes
   writer.u32(DestinationAttr.lowerThreshold, 0);
 }
 
+/** Whether a dump's server is one by firewall mark. */
+export function isMarkServer({ payload }: NetlinkMessage): boolean {
+  return serverAttributes(payload).has(ServiceAttr.mark);
+}
+
 /** A server of a dump; undefined for one by firewall mark, of protocols that are not ours, and of the other family where one is asked for. */
 export function readServer(
   { payload }: NetlinkMessage,
   only?: IpFamily,
 ): IpvsServer | undefined {
-  const message = readAttributes(payload.subarray(GENL_HEADER_BYTES));
-  const attributes = readAttributes(message.get(CommandAttr.service) ?? new Uint8Array());
+  const attributes = serverAttributes(payload);
   const family = keyOf(familyNumbers, u16Of(attributes.get(ServiceAttr.family)));
   if (only !== undefined && family !== only) return undefined;
   const protocol = keyOf(protocolNumbers, u16Of(attributes.get(ServiceAttr.protocol)));
@@ -157,6 +161,11 @@ export function readServer(
     ...(isPersistent && { persistenceSeconds: timeout ? readU32(timeout) : 0 }),
     ...(prefix !== undefined && { persistencePrefix: prefix }),
   };
+}
+
+function serverAttributes(payload: Uint8Array): ReadonlyMap<number, Uint8Array> {
+  const message = readAttributes(payload.subarray(GENL_HEADER_BYTES));
+  return readAttributes(message.get(CommandAttr.service) ?? new Uint8Array());
 }
 
 /** A destination of a dump; undefined for one without the parts that every destination has. */

@@ -20,12 +20,12 @@ import type {
   IpvsEntry,
   IpvsFailure,
   IpvsFrontend,
-  IpvsServer,
   IpvsTimeouts,
 } from "./ipvs.ts";
 import { readListings } from "./listings.ts";
 import {
   changeRequest,
+  isMarkServer,
   readDestination,
   readServer,
   readTimeouts,
@@ -79,7 +79,7 @@ export class NetlinkIpvs implements Ipvs {
   read(only?: IpFamily): readonly IpvsEntry[] {
     if (this.version() === undefined) return [];
     return readListings({
-      servers: () => listServers(only),
+      servers: () => listServers((message) => readServer(message, only)),
       table: () => {
         const text = this.#table();
         // Without a file the module was unloaded meanwhile, and all servers with it.
@@ -87,6 +87,11 @@ export class NetlinkIpvs implements Ipvs {
       },
       find: (frontend) => this.find(frontend),
     });
+  }
+
+  countMarkServers(): number {
+    if (this.version() === undefined) return 0;
+    return listServers((message) => isMarkServer(message) || undefined).length;
   }
 
   firstSchedulers(): ReadonlySet<string> {
@@ -116,8 +121,9 @@ export class NetlinkIpvs implements Ipvs {
     }
   }
 
-  openConnections(): ReadonlyMap<string, number> {
-    return countOpenConnections(this.#files.readNet("ip_vs_conn") ?? "");
+  openConnections(servers: readonly IpvsFrontend[]): ReadonlyMap<string, number> {
+    const readText = () => this.#files.readNet("ip_vs_conn") ?? "";
+    return countOpenConnections(readText, servers.map(frontendText));
   }
 
   async commit(
@@ -173,11 +179,10 @@ function openSocket(): NetlinkSocket {
   return new NetlinkSocket({ protocol: NetlinkProtocol.generic });
 }
 
-function listServers(only: IpFamily | undefined): readonly IpvsServer[] {
+function listServers<T>(read: (message: NetlinkMessage) => T | undefined): readonly T[] {
   using socket = openSocket();
   const type = familyOf(socket, READ_OP);
-  const family = genlHeader(IpvsCommand.getService);
-  return list(socket, { op: READ_OP, type, family }, (message) => readServer(message, only));
+  return list(socket, { op: READ_OP, type, family: genlHeader(IpvsCommand.getService) }, read);
 }
 
 function list<T>(

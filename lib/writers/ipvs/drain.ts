@@ -50,7 +50,7 @@ export async function drain(kernel: Kernel, options: DrainOptions): Promise<read
 function busyServers({ ipvs }: Kernel, { families }: Remains): readonly BusyServer[] {
   const active = families.flatMap(({ servers }) => servers).filter(hasActive);
   if (active.length === 0) return [];
-  const open = ipvs.openConnections();
+  const open = ipvs.openConnections(active.map(({ server }) => server));
   return active.map(({ server }) => ({ server, connections: open.get(frontendText(server)) ?? 0 }))
     .filter(({ connections }) => connections > 0);
 }

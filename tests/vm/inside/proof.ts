@@ -24,6 +24,9 @@ export function upstreams(): ProxyProgram {
   return program;
 }
 
+/** Whether upstream's nftables mode takes this kernel: it refuses those before 5.13. */
+export const upstreamHasNftables = !/^5\.(\d|1[0-2])\./.test(Deno.osRelease());
+
 /** The node, its pods and clients, and the objects of the traffic's Services. */
 export class ProofNode implements AsyncDisposable {
   readonly cluster: Cluster;

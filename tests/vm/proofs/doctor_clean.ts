@@ -6,12 +6,14 @@ import assert from "node:assert/strict";
 import { iptablesModes, ipvsModes, nameOfMode, nftablesMode } from "../../scenarios/setups.ts";
 import { Seen } from "../../lib/doctor/showings.ts";
 import { examineNode, idsOf } from "../inside/examination.ts";
-import { ProofNode, upstreams } from "../inside/proof.ts";
+import { ProofNode, upstreamHasNftables, upstreams } from "../inside/proof.ts";
 import { tellOutside } from "../outside.ts";
 
 const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
 
-for (const mode of isFull ? [nftablesMode, ...iptablesModes, ...ipvsModes] : [ipvsModes[0]]) {
+const allModes = [...upstreamHasNftables ? [nftablesMode] : [], ...iptablesModes, ...ipvsModes];
+
+for (const mode of isFull ? allModes : [ipvsModes[0]]) {
   Deno.test(`doctor finds nothing that fails on a clean node of upstream's ${nameOfMode(mode)} mode`, async () => {
     await using node = await ProofNode.create();
     await using _proxy = await node.start(upstreams(), mode);

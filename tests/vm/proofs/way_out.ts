@@ -9,25 +9,28 @@ import { type CommandResult, tryCommand } from "../../kernel/rig/command.ts";
 import { ourProgramArgv } from "../../kernel/rig/our_program.ts";
 import { patience } from "../../kernel/rig/patience.ts";
 import { podCIDRs } from "../../scenarios/addresses.ts";
-import { ipvsModes, nftablesMode } from "../../scenarios/setups.ts";
-import { ProofNode, upstreams } from "../inside/proof.ts";
+import { iptablesModes, ipvsModes, nameOfMode, nftablesMode } from "../../scenarios/setups.ts";
+import { ProofNode, upstreamHasNftables, upstreams } from "../inside/proof.ts";
 import { summaryOf, Traffic, type TrafficReport } from "../inside/traffic.ts";
 import { tellOutside } from "../outside.ts";
 
 const isFull = Deno.env.get("KUBE_PROXY_TEST_FULL") !== undefined;
 const [ipvs] = ipvsModes;
+/** What who leaves upstream's ipvs mode on this kernel can start. */
+const upstreamsNext = upstreamHasNftables ? nftablesMode : iptablesModes[0];
 const SETTLE_MS = 2_000 * patience;
 const DRAIN_DEADLINE_MS = 30_000 * patience;
 
 if (isFull) {
-  Deno.test("upstream's switch from ipvs to nftables mode: what everybody has today", async () => {
+  const next = nameOfMode(upstreamsNext);
+  Deno.test(`upstream's switch from ipvs to ${next}: what everybody has today`, async () => {
     await using node = await ProofNode.create();
     const old = await node.start(upstreams(), ipvs);
     const traffic = await Traffic.start(node.cluster);
     await old[Symbol.asyncDispose]();
-    await using _new = await node.start(upstreams(), nftablesMode);
-    await settle(traffic, "nftables mode has synced");
-    tell("upstream's switch", await traffic.stop());
+    await using _new = await node.start(upstreams(), upstreamsNext);
+    await settle(traffic, `${next} has synced`);
+    tell(`upstream's switch to ${next}`, await traffic.stop());
   });
 
   Deno.test("our nftables mode and an ordinary cleanup: what a drain spares", async () => {

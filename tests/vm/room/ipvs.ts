@@ -1,12 +1,18 @@
 /** IPVS beside the tool `ipvsadm`, on the kernel of a guest. */
 import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
 import type { IpvsChange, IpvsServer } from "../../../lib/kernel/ipvs/ipvs.ts";
 import { NetlinkIpvs } from "../../../lib/kernel/ipvs/netlink_ipvs.ts";
-import { destinationText, serverText } from "../../../lib/kernel/ipvs/text.ts";
+import { destinationText, frontendText, serverText } from "../../../lib/kernel/ipvs/text.ts";
 import { SystemCommands } from "../../../lib/kernel/commands.ts";
 import { KernelFiles } from "../../../lib/kernel/kernel_files.ts";
 import { NetlinkLinks } from "../../../lib/kernel/links/netlink_links.ts";
+import { ipvsReader } from "../../../lib/doctor/facts/ipvs.ts";
+import { countOpenConnections } from "../../../lib/kernel/ipvs/proc_connections.ts";
+import { readTable } from "../../../lib/kernel/ipvs/proc_table.ts";
 import { runCommand } from "../../kernel/rig/command.ts";
+import { FactsInMemory, known } from "../../lib/doctor/facts_in_memory.ts";
+import { tellOutside } from "../outside.ts";
 import {
   behaviourCases,
   checkCase,
@@ -92,6 +98,7 @@ Deno.test("servers by firewall mark are somebody else's", async () => {
   await runCommand(["ipvsadm", "-a", "-f", "7", "-r", "10.128.0.5", "-m"]);
   await ipvs.commit([{ kind: "add-server", server: web }]);
   assert.deepEqual(texts(), ["-A -t 10.96.0.1:80 -s rr"]);
+  assert.equal(ipvs.countMarkServers(), 1);
   await runCommand(["ipvsadm", "-C"]);
 });
 
@@ -155,4 +162,92 @@ Deno.test("many servers are read whole while somebody else adds and deletes othe
   await hands;
   assert.equal(torn, 0, `of ${reads}`);
   await runCommand(["ipvsadm", "-C"]);
+});
+
+Deno.test("servers are read whole, also by doctor, where another network namespace has some too", async () => {
+  const count = 300;
+  const other = `other-${crypto.randomUUID().slice(0, 8)}`;
+  await runCommand(["ip", "netns", "add", other]);
+  try {
+    const lines = Array.from({ length: count }, (_, port) => `-A -t 10.99.0.1:${port + 1} -s rr`);
+    const inOther = ["ip", "netns", "exec", other, "ipvsadm"];
+    await runCommand([...inOther, "-R"], `${lines.join("\n")}\n`);
+    assert.deepEqual(await ipvs.commit(manyServers(count)), []);
+    await runCommand(["ipvsadm", "-A", "-f", "7", "-s", "rr"]);
+    assert.equal(ipvs.read().length, count);
+    assert.equal(ipvs.countMarkServers(), 1);
+
+    const rights = { hasNetAdmin: true, isInNodeNetwork: true };
+    const files = new KernelFiles();
+    const fact = await ipvsReader({ files, hostRoot: "", ipvs }).read({
+      signal: new AbortController().signal,
+      facts: new FactsInMemory({ rights: known(rights) }),
+    });
+    assert.ok(fact.kind === "value");
+    assert.deepEqual([fact.value.servers.length, fact.value.markServers], [count, 1]);
+    const inTheFile = readTable(files.readNet("ip_vs") ?? "").length;
+    tellOutside("measured", { title: `of ${count} servers /proc/net/ip_vs tells`, inTheFile });
+  } finally {
+    await runCommand(["ipvsadm", "-C"]);
+    await runCommand(["ip", "netns", "delete", other]);
+  }
+});
+
+/** Opens a connection to each server, all of which have one and the same listener behind them. */
+async function connectAll(
+  servers: readonly IpvsServer[],
+  listener: Deno.Listener,
+): Promise<readonly Deno.Conn[]> {
+  const held: Deno.Conn[] = [];
+  for (const { address, port } of servers) {
+    const client = await Deno.connect({ hostname: address, port });
+    held.push(client, await listener.accept());
+  }
+  return held;
+}
+
+/** A datagram from each of so many ports: IPVS remembers each for as long as it is told to. */
+async function sendFromMany(to: IpvsServer, count: number): Promise<void> {
+  for (let left = count; left > 0; left--) {
+    const socket = createSocket("udp4");
+    await new Promise<void>((resolve) => socket.send("x", to.port, to.address, () => resolve()));
+    socket.close();
+  }
+}
+
+Deno.test("open connections are found while many others end", async () => {
+  const servers = Array.from(
+    { length: 60 },
+    (_, index): IpvsServer => ({ ...web, port: 1_000 + index }),
+  );
+  const dns: IpvsServer = { ...web, protocol: "udp", port: 53 };
+  const links = new NetlinkLinks();
+  const { index: linkIndex } = links.ensureDummy("kube-ipvs0");
+  await links.changeAddresses(
+    [web.address, pod.address].map((ip) => ({ kind: "add", linkIndex, ip, prefixLength: 32 })),
+  );
+  const before = ipvs.timeouts();
+  ipvs.setTimeouts({ udp: 1 });
+  const changes = [...servers, dns].flatMap((server): readonly IpvsChange[] => [
+    { kind: "add-server", server },
+    { kind: "add-destination", server, destination: pod },
+  ]);
+  assert.deepEqual(await ipvs.commit(changes), []);
+  using listener = Deno.listen({ hostname: pod.address, port: pod.port });
+  const held = await connectAll(servers, listener);
+  const files = new KernelFiles();
+  const missed = { alone: 0, together: 0 };
+  for (let reading = 0; reading < 100; reading++) {
+    await sendFromMany(dns, 40);
+    const text = files.readNet("ip_vs_conn") ?? "";
+    const once = countOpenConnections(() => text, servers.map(frontendText));
+    missed.alone += servers.length - once.size;
+    missed.together += servers.length - ipvs.openConnections(servers).size;
+  }
+  for (const connection of held) connection.close();
+  ipvs.setTimeouts(before);
+  await runCommand(["ipvsadm", "-C"]);
+  links.remove("kube-ipvs0");
+  tellOutside("measured", { title: "open connections that were missed", ...missed });
+  assert.equal(missed.together, 0);
 });

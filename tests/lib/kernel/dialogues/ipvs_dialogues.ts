@@ -16,6 +16,15 @@ const commands = new FakeCommands();
 const readNet = (name: string) => spokenFile(() => files.readNet(name));
 const ipvs = new NetlinkIpvs({ files: { readNet, readNetHead: readNet }, commands });
 
+/** What somebody else does: done when the talk is recorded. */
+function byTool(...args: readonly string[]): void {
+  spokenFile(() => {
+    const { success } = new Deno.Command("ipvsadm", { args: [...args] }).outputSync();
+    assert.ok(success, `ipvsadm ${args.join(" ")}`);
+    return undefined;
+  });
+}
+
 const dns = { ...web, protocol: "udp", port: 53 } as const;
 
 /** What a reading finds while `meanwhile` happens between its two halves, of which the second is a file. */
@@ -86,6 +95,16 @@ export const ipvsDialogues: readonly Dialogue[] = [
       assert.deepEqual(await readTorn((text) => `${text}\n${line}`), [
         "-t 10.96.0.1:80 10.128.0.5",
       ]);
+    },
+  },
+  {
+    name: "IPVS: servers by firewall mark are counted, and not read",
+    async hold() {
+      assert.deepEqual(await ipvs.commit([{ kind: "add-server", server: web }]), []);
+      for (const mark of ["7", "8"]) byTool("-A", "-f", mark, "-s", "rr");
+      assert.deepEqual([ipvs.countMarkServers(), ipvs.read().length], [2, 1]);
+      byTool("-C");
+      assert.equal(ipvs.countMarkServers(), 0);
     },
   },
   { name: "a dummy takes addresses", hold: () => checkDummyLink(new NetlinkLinks()) },

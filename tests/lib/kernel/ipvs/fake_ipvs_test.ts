@@ -53,6 +53,7 @@ Deno.test("without the module the fake has no servers, and loads it or says what
   const ipvs = new FakeIpvs({ isLoaded: false });
   assert.equal(ipvs.version(), undefined);
   assert.deepEqual(ipvs.read(), []);
+  assert.equal(new FakeIpvs({ isLoaded: false, markServers: 2 }).countMarkServers(), 0);
   const message = 'Cannot change virtual servers: the kernel module "ip_vs" is not loaded; run ' +
     `"modprobe ip_vs" on the node, or install the kernel's modules there`;
   await assert.rejects(ipvs.commit(given), { name: "KernelModuleError", message });

@@ -100,7 +100,8 @@ Deno.test("without IPVS readers ask nothing, and what needs it names the module"
   const nothing = { socket: () => assert.fail("was opened") };
   await replacingLibc(nothing, async () => {
     assert.deepEqual([ipvs.version(), ipvs.read(), ipvs.find(web)], [undefined, [], undefined]);
-    assert.equal(ipvs.openConnections().size, 0);
+    assert.equal(ipvs.openConnections([web]).size, 0);
+    assert.equal(ipvs.countMarkServers(), 0);
     assert.deepEqual(await ipvs.commit([]), []);
     const refused = { name: "KernelModuleError", module: "ip_vs" };
     await assert.rejects(ipvs.commit([{ kind: "delete-server", server: web }]), refused);
