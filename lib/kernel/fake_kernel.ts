@@ -4,6 +4,7 @@ import { FakeConntrack } from "./conntrack/fake_conntrack.ts";
 import { FakeHost } from "./fake_host.ts";
 import { FakeSelf } from "./fake_self.ts";
 import { FakeSysctl } from "./fake_sysctl.ts";
+import type { OpenSocket } from "./inspection/open_sockets.ts";
 import { FakeIpset } from "./ipset/fake_ipset.ts";
 import { FakeIpvs } from "./ipvs/fake_ipvs.ts";
 import type { Kernel } from "./kernel.ts";
@@ -46,6 +47,8 @@ export class FakeKernel implements Kernel, AsyncDisposable {
   readonly legacyTables: FakeLegacyTables;
   /** Rules of iptables, by engine. */
   readonly rules: Readonly<Record<XtBackend, FakeXtables>>;
+  /** What `openSockets` tells. */
+  sockets: readonly OpenSocket[] = [];
   readonly #refusal: Error | undefined;
   readonly #lost = Promise.withResolvers<Error>();
 
@@ -71,6 +74,10 @@ export class FakeKernel implements Kernel, AsyncDisposable {
     this.ipset.countRules = (name) =>
       rules.nft.countRulesWithSet(name) + rules.legacy.countRulesWithSet(name);
     this.#refusal = parts.nftablesRefusal;
+  }
+
+  openSockets(): readonly OpenSocket[] {
+    return this.sockets;
   }
 
   xtables(backend: XtBackend): Promise<FakeXtables> {

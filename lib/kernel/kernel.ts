@@ -4,6 +4,7 @@ import { type Commands, SystemCommands } from "./commands.ts";
 import type { Conntrack } from "./conntrack/conntrack.ts";
 import { NetlinkConntrack } from "./conntrack/netlink_conntrack.ts";
 import { type Host, LinuxHost } from "./host.ts";
+import { type OpenSocket, readOpenSockets } from "./inspection/open_sockets.ts";
 import type { Ipset } from "./ipset/ipset.ts";
 import { NetlinkIpset } from "./ipset/netlink_ipset.ts";
 import type { Ipvs } from "./ipvs/ipvs.ts";
@@ -47,6 +48,8 @@ export interface Kernel {
   readonly sysctl: Sysctl;
   readonly host: Host;
   readonly self: Self;
+  /** Of all programs in the network namespace. */
+  openSockets(): readonly OpenSocket[];
   /** Resolves when the signal aborts; throws when what the kernel is reached by dies before. */
   untilLost(signal: AbortSignal): Promise<void>;
 }
@@ -78,6 +81,7 @@ export class LinuxKernel implements Kernel, AsyncDisposable {
   readonly nfacct: Nfacct = new NetlinkNfacct();
   readonly legacyTables: LegacyTables;
   readonly commands: Commands;
+  readonly #files: KernelFiles;
   readonly #legacy: Xtables;
   readonly #open: OpenTransport;
   readonly #lost = Promise.withResolvers<Error>();
@@ -87,7 +91,7 @@ export class LinuxKernel implements Kernel, AsyncDisposable {
 
   constructor(options: KernelOptions = {}) {
     const { hostRoot, open = WorkerTransport.open, searchPath = usualSearchPath } = options;
-    const files = new KernelFiles(hostRoot);
+    const files = this.#files = new KernelFiles(hostRoot);
     this.sysctl = new ProcSysctl(files);
     this.host = new LinuxHost(files);
     this.legacyTables = new ProcLegacyTables(files);
@@ -111,6 +115,10 @@ export class LinuxKernel implements Kernel, AsyncDisposable {
 
   nftables(): Promise<Nftables> {
     return this.#nftables ??= this.#openTransport().then((opened) => new NetlinkNftables(opened));
+  }
+
+  openSockets(): readonly OpenSocket[] {
+    return readOpenSockets(this.#files);
   }
 
   async untilLost(signal: AbortSignal): Promise<void> {

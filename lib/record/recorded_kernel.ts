@@ -22,6 +22,7 @@ export function recordedKernel(kernel: Kernel, onChange: OnChange): Kernel {
     nfacct,
     self,
     sysctl: recordedSysctl(sysctl, onChange),
+    openSockets: () => kernel.openSockets(),
     nftables: () => kernel.nftables(),
     xtables: (backend) => kernel.xtables(backend),
     untilLost: (signal) => kernel.untilLost(signal),

@@ -8,6 +8,7 @@ import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import { refusedAddress } from "./errors.ts";
 import type { AddressChange, AddressFailure } from "./links.ts";
 import { AddressAttribute, addressChangeHeader, RouteMessage } from "./messages.ts";
+import { forgetSources } from "./prefer_sources.ts";
 
 /** See `Links.changeAddresses`. */
 export async function changeAddresses(
@@ -23,6 +24,7 @@ export async function changeAddresses(
     request: (index) => requestOf(changes[index]),
     signal,
   });
+  await forgetSources(changes.filter(({ kind }) => kind === "delete").map(({ ip }) => ip), signal);
   return [...refused]
     .filter(([index, { errno }]) => errno !== fineErrno[changes[index].kind])
     .map(([index, answer]) => ({ change: index, error: refusedAddress(changes[index], answer) }));

@@ -1,14 +1,15 @@
 import { untilAborted } from "../../base/abort.ts";
 import type { IpFamily } from "../../base/ip_family.ts";
-import { parseIp } from "../../base/ip.ts";
+import { isLoopback, parseIp } from "../../base/ip.ts";
 import { Errno } from "../errno.ts";
-import { refusedAddress } from "./errors.ts";
+import { refusedAddress, refusedSource } from "./errors.ts";
 import type {
   AddressChange,
   AddressFailure,
   InterfaceAddress,
   Link,
   Links,
+  PreferredSource,
   Route,
   RoutingRule,
 } from "./links.ts";
@@ -25,6 +26,7 @@ export interface FakeLinksOptions {
 export class FakeLinks implements Links {
   #links: readonly Link[];
   #fault: (change: AddressChange) => number = () => 0;
+  readonly #sources = new Map<string, string>();
   readonly #routes: readonly Route[];
   readonly #routingRules: readonly RoutingRule[];
   #addresses: readonly InterfaceAddress[];
@@ -39,6 +41,7 @@ export class FakeLinks implements Links {
 
   setAddresses(addresses: readonly InterfaceAddress[]): void {
     this.#addresses = addresses;
+    for (const ip of this.#sources.keys()) if (!this.#has(ip)) this.#sources.delete(ip);
     const changed = this.#change;
     this.#change = Promise.withResolvers<void>();
     changed.resolve();
@@ -96,6 +99,29 @@ export class FakeLinks implements Links {
       const errno = this.#fault(change) || this.#changeAddress(change);
       return errno === 0 ? [] : [{ change: index, error: refusedAddress(change, { errno }) }];
     });
+  }
+
+  // deno-lint-ignore require-await -- what it throws becomes a rejection
+  async preferSources(
+    sources: readonly PreferredSource[],
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<readonly AddressFailure[]> {
+    signal?.throwIfAborted();
+    return sources.flatMap((each, change) => {
+      const bytes = parseIp(each.source);
+      const errno = bytes && (isLoopback(bytes) || this.#has(each.source)) ? 0 : Errno.EINVAL;
+      if (errno === 0) this.#sources.set(each.ip, each.source);
+      return errno === 0 ? [] : [{ change, error: refusedSource(each, { errno }) }];
+    });
+  }
+
+  /** From where programs of this machine reach its address. */
+  sourceOf(ip: string): string | undefined {
+    return this.#has(ip) ? this.#sources.get(ip) ?? ip : undefined;
+  }
+
+  #has(ip: string): boolean {
+    return this.#addresses.some((each) => each.ip === ip);
   }
 
   /** 0, or the error number. */

@@ -66,6 +66,15 @@ export interface AddressChange {
   readonly prefixLength: number;
 }
 
+/** From where this machine's own programs reach one of its addresses. */
+export interface PreferredSource {
+  /** The link that has the address. */
+  readonly linkIndex: number;
+  /** Both canonical text, of one family. */
+  readonly ip: string;
+  readonly source: string;
+}
+
 /** One change of an address that was refused. */
 export interface AddressFailure {
   /** Index into the changes. */
@@ -92,6 +101,15 @@ export interface Links {
    */
   changeAddresses(
     changes: readonly AddressChange[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly AddressFailure[]>;
+  /**
+   * Whoever connects to the address from this machine has it as its own as well, since the kernel prefers that,
+   * and loses the connection with it. From now on, and until the address goes, new connections come from the
+   * source. What is refused is returned, and the rest is made.
+   */
+  preferSources(
+    sources: readonly PreferredSource[],
     options?: { readonly signal?: AbortSignal },
   ): Promise<readonly AddressFailure[]>;
   /** Of the family, or of both. */

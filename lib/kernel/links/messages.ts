@@ -28,6 +28,8 @@ export const RouteMessage = {
   newAddress: 20,
   deleteAddress: 21,
   getAddress: 22,
+  newRoute: 24,
+  deleteRoute: 25,
   getRoute: 26,
   getRule: 34,
 } as const;
@@ -43,7 +45,19 @@ const IFF_UP = 1;
 const LinkAttribute = { name: 3, linkInfo: 18, infoKind: 1 } as const;
 /** Attributes of an address. */
 export const AddressAttribute = { address: 1, local: 2 } as const;
-const RouteAttribute = { destination: 1, linkIndex: 4, gateway: 5, source: 7, table: 15 } as const;
+/** Attributes of a route. */
+export const RouteAttribute = {
+  destination: 1,
+  linkIndex: 4,
+  gateway: 5,
+  source: 7,
+  table: 15,
+} as const;
+/** Who made a route: the kernel, and we. The number is nobody's else. */
+export const RouteProtocol = { kernel: 2, ours: 171 } as const;
+const LOCAL_TABLE = 255;
+const HOST_SCOPE = 254;
+const RTN_LOCAL = 2;
 const RuleAttribute = {
   destination: 1,
   source: 2,
@@ -99,6 +113,17 @@ export function addressHeader(family: IpFamily | undefined): Uint8Array {
 export function routeHeader(family: IpFamily | undefined): Uint8Array {
   const header = new Uint8Array(ROUTE_BYTES);
   header[0] = familyNumber(family);
+  return header;
+}
+
+/** The header of a route by which this machine takes what comes for one address. */
+export function localRouteHeader(bytes: number, protocol: number): Uint8Array {
+  const family = bytes === 4 ? "IPv4" : "IPv6";
+  const header = routeHeader(family);
+  header.set([bytes * 8, 0, 0, LOCAL_TABLE, protocol], 1);
+  // IPv6 knows no scopes of routes.
+  header[6] = family === "IPv4" ? HOST_SCOPE : 0;
+  header[7] = RTN_LOCAL;
   return header;
 }
 

@@ -14,9 +14,11 @@ import type {
   InterfaceAddress,
   Link,
   Links,
+  PreferredSource,
   Route,
   RoutingRule,
 } from "./links.ts";
+import { forgetRoutes, preferSources } from "./prefer_sources.ts";
 import {
   addressHeader,
   linkHeader,
@@ -70,6 +72,7 @@ export class NetlinkLinks implements Links {
   remove(name: string): boolean {
     const found = this.find(name);
     if (!found) return false;
+    const addresses = this.addresses("IPv6").filter(({ linkIndex }) => linkIndex === found.index);
     try {
       using socket = new NetlinkSocket({ protocol: NetlinkProtocol.route });
       transact(socket, {
@@ -77,11 +80,13 @@ export class NetlinkLinks implements Links {
         type: RouteMessage.deleteLink,
         family: linkIndexHeader(found.index),
       });
-      return true;
     } catch (error) {
       if (hasErrno(error, Errno.ENODEV)) return false;
       throw error;
     }
+    const gone = new Set(addresses.map(({ ip }) => `${ip}/128`));
+    forgetRoutes(this.routes("IPv6").filter(({ destination }) => gone.has(destination)));
+    return true;
   }
 
   changeAddresses(
@@ -89,6 +94,13 @@ export class NetlinkLinks implements Links {
     { signal }: { readonly signal?: AbortSignal } = {},
   ): Promise<readonly AddressFailure[]> {
     return changeAddresses(changes, signal);
+  }
+
+  preferSources(
+    sources: readonly PreferredSource[],
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<readonly AddressFailure[]> {
+    return preferSources(sources, signal);
   }
 
   addresses(family?: IpFamily): readonly InterfaceAddress[] {

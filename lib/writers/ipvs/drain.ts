@@ -1,7 +1,8 @@
 /**
  * Lets the connections of this mode end by themselves, while another mode serves already: a server goes
  * with its last connection, an address with its last server. Nothing new arrives: the other mode's rules
- * come first. Connections of UDP are none to wait for, and a pinned client without a connection neither.
+ * come first, and programs of the node itself connect from another address. Connections of UDP are none to
+ * wait for, and a pinned client without a connection neither.
  */
 import { ipFamilies } from "../../base/ip_family.ts";
 import type { IpvsChange, IpvsEntry, IpvsFrontend } from "../../kernel/ipvs/ipvs.ts";
@@ -9,6 +10,7 @@ import { frontendText } from "../../kernel/ipvs/text.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import type { AddressChange } from "../../kernel/links/links.ts";
 import type { DrainOptions, Kept } from "../leftovers.ts";
+import { ownConnections, sourcesOf } from "./own_programs.ts";
 import { readRemains, type Remains } from "./remains.ts";
 
 /** Between two looks at the connections. */
@@ -25,6 +27,7 @@ interface BusyServer {
 /** Returns what still has connections at the deadline; chains and sets are for whoever removes the rest. */
 export async function drain(kernel: Kernel, options: DrainOptions): Promise<readonly Kept[]> {
   const { clock, deadlineMs, excluded, onProgress, signal } = options;
+  await sparePrograms(kernel, readRemains(kernel, excluded), signal);
   for (;;) {
     signal.throwIfAborted();
     const startedAt = clock.monotonic();
@@ -42,17 +45,31 @@ export async function drain(kernel: Kernel, options: DrainOptions): Promise<read
   }
 }
 
+/** Where that is refused they go on coming from the address, and are waited for. */
+async function sparePrograms(
+  { links }: Kernel,
+  remains: Remains,
+  signal: AbortSignal,
+): Promise<void> {
+  const sources = sourcesOf(remains, { addresses: links.addresses(), routes: links.routes() });
+  await links.preferSources(sources, { signal });
+}
+
 /**
  * A destination counts as active what it only seems to have: when a client uses its port again, the
  * answer to the new connection, which the other mode serves, revives what IPVS remembers of the old one,
  * and with busy clients that never ends. So whoever has active connections is looked at more closely.
+ * What programs of the node have begun through the other mode ends with the address too.
  */
-function busyServers({ ipvs }: Kernel, { families }: Remains): readonly BusyServer[] {
-  const active = families.flatMap(({ servers }) => servers).filter(hasActive);
-  if (active.length === 0) return [];
-  const open = ipvs.openConnections(active.map(({ server }) => server));
-  return active.map(({ server }) => ({ server, connections: open.get(frontendText(server)) ?? 0 }))
-    .filter(({ connections }) => connections > 0);
+function busyServers(kernel: Kernel, remains: Remains): readonly BusyServer[] {
+  const all = remains.families.flatMap(({ servers }) => servers);
+  const active = all.filter(hasActive).map(({ server }) => server);
+  const open = active.length > 0 ? kernel.ipvs.openConnections(active) : new Map<string, number>();
+  const own = ownConnections(remains, kernel.openSockets());
+  return all.map(({ server }) => {
+    const name = frontendText(server);
+    return { server, connections: Math.max(open.get(name) ?? 0, own.get(name) ?? 0) };
+  }).filter(({ connections }) => connections > 0);
 }
 
 /** Addresses first: with its server alone, the last packets of a connection would find a closed port. */

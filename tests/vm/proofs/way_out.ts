@@ -83,6 +83,8 @@ async function outAndBack(
   const beside = await node.start(ourProgram(), nftablesMode);
   await settle(traffic, "nftables mode has synced beside ipvs");
 
+  // Those of the node itself come from an address that goes.
+  await traffic.connect({ more: true });
   if (kills) await killDrain(node, traffic);
   const draining = cleanUp(node, "--mode=ipvs", "--drain");
   await settle(traffic, "the drain waits");

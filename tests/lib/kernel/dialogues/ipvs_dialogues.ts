@@ -6,7 +6,12 @@ import { NetlinkIpvs } from "../../../../lib/kernel/ipvs/netlink_ipvs.ts";
 import { frontendText } from "../../../../lib/kernel/ipvs/text.ts";
 import { KernelFiles } from "../../../../lib/kernel/kernel_files.ts";
 import { NetlinkLinks } from "../../../../lib/kernel/links/netlink_links.ts";
-import { checkDummyLink, checkRefusedAddresses } from "../links/behaviour_cases.ts";
+import {
+  checkDummyLink,
+  checkPreferredSources,
+  checkRefusedAddresses,
+  routeTo,
+} from "../links/behaviour_cases.ts";
 import { spokenFile } from "../../../fakes/recorded_kernel.ts";
 import { behaviourCases, checkCase, checkTimeouts, pod, web } from "../ipvs/behaviour_cases.ts";
 import type { Dialogue } from "./dialogue.ts";
@@ -108,6 +113,13 @@ export const ipvsDialogues: readonly Dialogue[] = [
     },
   },
   { name: "a dummy takes addresses", hold: () => checkDummyLink(new NetlinkLinks()) },
+  {
+    name: "sources are preferred",
+    async hold() {
+      const links = new NetlinkLinks();
+      await checkPreferredSources(links, (ip) => routeTo(links, ip));
+    },
+  },
   { name: "addresses are refused", hold: () => checkRefusedAddresses(new NetlinkLinks()) },
   {
     name: "IPVS: timeouts",

@@ -72,3 +72,57 @@ export async function checkRefusedAddresses(links: Links): Promise<void> {
     links.remove(name);
   }
 }
+
+/** The source of the route by which the kernel takes what comes for the address; as it shows it. */
+export function routeTo(links: Links, ip: string): string | undefined {
+  const [first] = links.routes().filter(({ destination, table }) =>
+    table === 255 && destination.startsWith(`${ip}/`)
+  );
+  return first && (first.source ?? ip);
+}
+
+/** Programs reach an address from the source that they are given, until it goes, alone or with its link. */
+export async function checkPreferredSources(
+  links: Links,
+  sourceOf: (ip: string) => string | undefined,
+): Promise<void> {
+  const { index: linkIndex } = links.ensureDummy(name);
+  const own = [
+    { ip: "10.97.0.1", prefixLength: 32, source: "127.0.0.1" },
+    { ip: "fd00:10:97::1", prefixLength: 128, source: "::1" },
+  ];
+  const change = (kind: AddressChange["kind"]) =>
+    links.changeAddresses(
+      own.map(({ ip, prefixLength }) => ({ kind, linkIndex, ip, prefixLength })),
+    );
+  const prefer = (sources = own.map(({ source }) => source)) =>
+    links.preferSources(own.map(({ ip }, at) => ({ linkIndex, ip, source: sources[at] })));
+  const sources = () => own.map(({ ip }) => sourceOf(ip));
+  try {
+    assert.deepEqual(await change("add"), []);
+    const refused = await prefer(["192.0.2.1", "2001:db8::1"]);
+    assert.deepEqual(refused.map((each) => [each.change, each.error.errno]), [
+      [0, Errno.EINVAL],
+      [1, Errno.EINVAL],
+    ]);
+    assert.match(
+      refused[1].error.message,
+      /^Cannot have programs of this machine reach "fd00:10:97::1" from "2001:db8::1": /,
+    );
+    const before = sources();
+    assert.deepEqual(await links.preferSources([]), []);
+    // A second time changes nothing.
+    for (let time = 0; time < 2; time++) {
+      assert.deepEqual(await prefer(), []);
+      assert.deepEqual(sources(), ["127.0.0.1", "::1"]);
+    }
+    assert.deepEqual(await change("delete"), []);
+    assert.deepEqual(sources(), [undefined, undefined]);
+    assert.deepEqual(await change("add"), []);
+    assert.deepEqual(sources(), before);
+    assert.deepEqual(await prefer(), []);
+  } finally {
+    links.remove(name);
+  }
+  assert.deepEqual(sources(), [undefined, undefined]);
+}

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { Errno } from "../../../../lib/kernel/errno.ts";
 import { FakeLinks } from "../../../../lib/kernel/links/fake_links.ts";
-import { checkDummyLink, checkRefusedAddresses } from "./behaviour_cases.ts";
+import { checkDummyLink, checkPreferredSources, checkRefusedAddresses } from "./behaviour_cases.ts";
 
 Deno.test("a link of the fake is made, takes addresses and goes with them", () =>
   checkDummyLink(new FakeLinks()));
+
+Deno.test("sources are preferred in the fake as in the kernel", () => {
+  const links = new FakeLinks();
+  return checkPreferredSources(links, (ip) => links.sourceOf(ip));
+});
 
 Deno.test("the fake tells which address is refused", () => checkRefusedAddresses(new FakeLinks()));
 

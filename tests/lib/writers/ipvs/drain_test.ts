@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import type { IpvsFrontend, IpvsProtocol } from "../../../../lib/kernel/ipvs/ipvs.ts";
 import { drain } from "../../../../lib/writers/ipvs/drain.ts";
 import type { DrainProgress } from "../../../../lib/writers/leftovers.ts";
+import type { OpenSocket } from "../../../../lib/kernel/inspection/open_sockets.ts";
+import { FakeLinks } from "../../../../lib/kernel/links/fake_links.ts";
 import { Harness } from "./harness.ts";
 import { addresses, endpoints, servicePort, snapshotOf } from "./samples.ts";
 
@@ -131,6 +133,7 @@ Deno.test("looking at many connections takes a small part of the time", async ()
   const count = kernel.ipvs.openConnections.bind(kernel.ipvs);
   kernel.ipvs.openConnections = (servers) => (clock.pass(500), count(servers));
   const drained = start();
+  await clock.advance(0);
   await clock.advance(4_999);
   assert.equal(told.length, 1);
   await clock.advance(1);
@@ -147,4 +150,54 @@ Deno.test("an address goes before its server", async () => {
   kernel.links.refuse(({ kind }) => (order.push(kind), 0));
   await start();
   assert.deepEqual([...new Set(order)], ["delete", "delete-server"]);
+});
+
+/** A program's connection to the address, from that address unless another one is said. */
+const socketTo = (address: string, number: number, rest: Partial<OpenSocket> = {}): OpenSocket => ({
+  protocol: "tcp",
+  address,
+  port: 40_000,
+  peer: address,
+  peerPort: number,
+  isListening: false,
+  inode: "1",
+  ...rest,
+});
+
+Deno.test("an address stays while a program of the node has a connection from it", async () => {
+  const { clock, harness, kernel, ports, start, told } = await rig();
+  const others = [
+    socketTo(first, 443, { isListening: true }),
+    socketTo(first, 443, { protocol: "udp" }),
+    socketTo(first, 443, { address: "192.168.1.1" }),
+  ];
+  kernel.sockets = [...others, socketTo(first, 80), socketTo(first, 80, { port: 40_001 })];
+  const drained = start();
+  await clock.advance(0);
+  assert.deepEqual([ports(), harness.bound()], [[80], [first]]);
+  assert.deepEqual(told, [{ connections: 2, servers: 1, leftMs: 60_000 }]);
+  kernel.sockets = others;
+  await clock.advance(1_000);
+  assert.deepEqual([await drained, ports(), harness.bound()], [[], [], []]);
+});
+
+Deno.test("a connection that IPVS knows too is counted once", async () => {
+  const { clock, connect, kernel, start, stop, told } = await rig();
+  connect(at(first, 80), 3);
+  kernel.sockets = [socketTo(first, 80)];
+  const drained = start();
+  await clock.advance(0);
+  assert.deepEqual(told.map(({ connections }) => connections), [3]);
+  stop.abort();
+  await assert.rejects(drained);
+});
+
+Deno.test("programs of the node connect from where they will when the address is gone", async () => {
+  const { clock, connect, kernel, start, stop } = await rig();
+  connect(at(first, 80), 1);
+  const drained = start();
+  await clock.advance(0);
+  assert.equal((kernel.links as FakeLinks).sourceOf(first), addresses.IPv4.node(1));
+  stop.abort();
+  await assert.rejects(drained);
 });

@@ -112,5 +112,13 @@ export function nodeLinks(family: IpFamily): FakeLinks {
   return new FakeLinks({
     links: [{ index: 2, name: "eth0", kind: "veth", up: true }],
     addresses: [fakeAddress(addresses[family].node(1))],
+    routes: [{
+      family,
+      destination: family === "IPv4" ? "0.0.0.0/0" : "::/0",
+      gateway: undefined,
+      linkIndex: 2,
+      table: 254,
+      source: undefined,
+    }],
   });
 }
