@@ -2,9 +2,10 @@
  * This host's own addresses, for where no Node object tells them: as a kubelet chooses, those on the
  * link of the default route.
  */
-import { cidrContains, cidrOf, isLoopback, parseCidr, parseIp } from "../base/ip.ts";
+import { cidrContains, isLoopback, parseCidr, parseIp } from "../base/ip.ts";
 import { ipFamilies, type IpFamily } from "../base/ip_family.ts";
 import type { InterfaceAddress, Route } from "../kernel/links/links.ts";
+import { outgoingAddress } from "../kernel/links/outgoing_address.ts";
 
 const mainTable = 254;
 const everywhere: Readonly<Record<IpFamily, string>> = { IPv4: "0.0.0.0/0", IPv6: "::/0" };
@@ -29,10 +30,9 @@ function ownAddress(family: IpFamily, { addresses, routes }: HostNetwork): strin
   const ways = routes.filter(({ destination, table }) =>
     table === mainTable && destination === everywhere[family]
   );
-  for (const { gateway, linkIndex } of ways) {
-    const onLink = candidates.filter((each) => each.linkIndex === linkIndex);
-    const best = onLink.find((each) => isBeside(each, gateway)) ?? onLink[0];
-    if (best) return best.ip;
+  for (const way of ways) {
+    const best = outgoingAddress(way, candidates);
+    if (best !== undefined) return best;
   }
   return candidates[0]?.ip;
 }
@@ -41,10 +41,4 @@ function isReachable({ ip, scope }: InterfaceAddress): boolean {
   const bytes = parseIp(ip);
   return bytes !== undefined && scope === "global" && !isLoopback(bytes) &&
     !(linkLocal && cidrContains(linkLocal, bytes));
-}
-
-function isBeside({ ip, prefixLength }: InterfaceAddress, gateway: string | undefined): boolean {
-  const [own, other] = [parseIp(ip), parseIp(gateway ?? "")];
-  return own !== undefined && other !== undefined &&
-    cidrContains(cidrOf(own, prefixLength), other);
 }

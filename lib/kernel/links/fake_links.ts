@@ -164,3 +164,16 @@ export function fakeAddress(
     ...rest,
   };
 }
+
+/** A route of the main table by a made-up interface, with everything but its destination left to defaults. */
+export function fakeRoute(destination: string, rest: Partial<Route> = {}): Route {
+  return {
+    family: destination.includes(":") ? "IPv6" : "IPv4",
+    destination,
+    gateway: undefined,
+    linkIndex: 2,
+    table: 254,
+    source: undefined,
+    ...rest,
+  };
+}

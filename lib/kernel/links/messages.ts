@@ -53,7 +53,7 @@ export const RouteAttribute = {
   source: 7,
   table: 15,
 } as const;
-/** Who made a route: the kernel, and we. The number is nobody's else. */
+/** Who made a route: the kernel, and we. The number is nobody else's. */
 export const RouteProtocol = { kernel: 2, ours: 171 } as const;
 const LOCAL_TABLE = 255;
 const HOST_SCOPE = 254;
@@ -110,7 +110,7 @@ export function addressHeader(family: IpFamily | undefined): Uint8Array {
 }
 
 /** The header for listing routes, or the rules that choose among their tables, of a family, or of all. */
-export function routeHeader(family: IpFamily | undefined): Uint8Array {
+export function routeHeader(family: IpFamily | undefined): Uint8Array<ArrayBuffer> {
   const header = new Uint8Array(ROUTE_BYTES);
   header[0] = familyNumber(family);
   return header;

@@ -10,11 +10,9 @@ import { MessageFlag } from "../netlink/messages.ts";
 import { transact } from "../netlink/request.ts";
 import { NetlinkProtocol, NetlinkSocket } from "../netlink/socket.ts";
 import type { MessageWriter } from "../netlink/writer.ts";
+import { RouteAttribute, routeHeader, RouteMessage } from "./messages.ts";
 
-const RTM = { newLink: 16, newRoute: 24 } as const;
-const AF: Readonly<Record<IpFamily, number>> = { IPv4: 2, IPv6: 10 };
 const IFF_UP = 1;
-const RTA_OIF = 4;
 const RT = { tableMain: 254, protocolStatic: 4, scopeLink: 253, typeUnicast: 1 } as const;
 
 interface Change {
@@ -31,23 +29,22 @@ export function setLinkUp(index: number): void {
   header.setInt32(4, index, true);
   header.setUint32(8, IFF_UP, true);
   header.setUint32(12, IFF_UP, true);
-  change({ op: `switch on interface ${index}`, type: RTM.newLink, header });
+  change({ op: `switch on interface ${index}`, type: RouteMessage.newLink, header });
 }
 
 /** Sends all that has no other way through an interface. Throws `NetlinkError`. */
 export function addDefaultRoute(index: number, family: IpFamily): void {
-  const header = new DataView(new ArrayBuffer(12));
-  header.setUint8(0, AF[family]);
+  const header = new DataView(routeHeader(family).buffer);
   header.setUint8(4, RT.tableMain);
   header.setUint8(5, RT.protocolStatic);
   header.setUint8(6, RT.scopeLink);
   header.setUint8(7, RT.typeUnicast);
   change({
     op: "add a default route",
-    type: RTM.newRoute,
+    type: RouteMessage.newRoute,
     header,
     flags: MessageFlag.create | MessageFlag.exclusive,
-    attributes: (writer) => writer.u32(RTA_OIF, index),
+    attributes: (writer) => writer.u32(RouteAttribute.linkIndex, index),
   });
 }
 

@@ -10,6 +10,7 @@ import { frontendText } from "../../kernel/ipvs/text.ts";
 import type { Kernel } from "../../kernel/kernel.ts";
 import type { AddressChange } from "../../kernel/links/links.ts";
 import type { DrainOptions, Kept } from "../leftovers.ts";
+import { linkName } from "./names.ts";
 import { ownConnections, sourcesOf } from "./own_programs.ts";
 import { readRemains, type Remains } from "./remains.ts";
 
@@ -27,7 +28,7 @@ interface BusyServer {
 /** Returns what still has connections at the deadline; chains and sets are for whoever removes the rest. */
 export async function drain(kernel: Kernel, options: DrainOptions): Promise<readonly Kept[]> {
   const { clock, deadlineMs, excluded, onProgress, signal } = options;
-  await sparePrograms(kernel, readRemains(kernel, excluded), signal);
+  await sparePrograms(kernel, signal);
   for (;;) {
     signal.throwIfAborted();
     const startedAt = clock.monotonic();
@@ -46,13 +47,9 @@ export async function drain(kernel: Kernel, options: DrainOptions): Promise<read
 }
 
 /** Where that is refused they go on coming from the address, and are waited for. */
-async function sparePrograms(
-  { links }: Kernel,
-  remains: Remains,
-  signal: AbortSignal,
-): Promise<void> {
-  const sources = sourcesOf(remains, { addresses: links.addresses(), routes: links.routes() });
-  await links.preferSources(sources, { signal });
+async function sparePrograms({ links }: Kernel, signal: AbortSignal): Promise<void> {
+  const link = links.find(linkName);
+  if (link) await links.preferSources(sourcesOf(link, links), { signal });
 }
 
 /**

@@ -3,46 +3,46 @@
  * the link has it, and lose such a connection with the address.
  */
 import { cidrContains, parseCidr, parseIp } from "../../base/ip.ts";
+import { ipFamilies } from "../../base/ip_family.ts";
 import type { OpenSocket } from "../../kernel/inspection/open_sockets.ts";
 import { frontendText } from "../../kernel/ipvs/text.ts";
-import type { InterfaceAddress, PreferredSource, Route } from "../../kernel/links/links.ts";
+import type {
+  InterfaceAddress,
+  Link,
+  Links,
+  PreferredSource,
+  Route,
+} from "../../kernel/links/links.ts";
+import { outgoingAddress } from "../../kernel/links/outgoing_address.ts";
 import type { Remains } from "./remains.ts";
-
-/** How the node reaches other machines. */
-export interface NodeRoutes {
-  readonly addresses: readonly InterfaceAddress[];
-  readonly routes: readonly Route[];
-}
 
 /** The main table: where packets go that no rule of an administrator leads elsewhere. */
 const MAIN_TABLE = 254;
 
-/** From where programs will reach each address when it is gone; none for those to which no route will lead. */
+/** From where programs will reach each address of the link when it is gone; none for those to which no route will lead. */
 export function sourcesOf(
-  { families, link }: Remains,
-  node: NodeRoutes,
+  { index: linkIndex }: Link,
+  links: Pick<Links, "addresses" | "routes">,
 ): readonly PreferredSource[] {
-  if (!link) return [];
-  const linkIndex = link.index;
-  const addresses = node.addresses.filter((each) => each.linkIndex !== linkIndex);
-  return families.flatMap(({ addresses: own, family }) => {
-    const routes = node.routes
-      .filter((route) => route.family === family && route.table === MAIN_TABLE)
-      .flatMap((route) => {
-        const range = parseCidr(route.destination);
-        const source = route.source ??
-          addresses.find((each) =>
-            each.linkIndex === route.linkIndex && each.family === family && each.scope === "global"
-          )?.ip;
-        return range && source !== undefined ? [{ range, source }] : [];
-      })
-      .sort((a, b) => b.range.prefixLength - a.range.prefixLength);
-    return [...own].flatMap((ip): readonly PreferredSource[] => {
+  return ipFamilies.flatMap((family) => {
+    const addresses = links.addresses(family).filter(({ scope }) => scope === "global");
+    const others = addresses.filter((each) => each.linkIndex !== linkIndex);
+    const ways = waysFrom(others, links.routes(family));
+    return addresses.filter((each) => each.linkIndex === linkIndex).flatMap(({ ip }) => {
       const bytes = parseIp(ip);
-      const found = bytes && routes.find(({ range }) => cidrContains(range, bytes));
-      return found ? [{ linkIndex, ip, source: found.source }] : [];
+      const way = bytes && ways.find(({ range }) => cidrContains(range, bytes));
+      return way ? [{ linkIndex, ip, source: way.source }] : [];
     });
   });
+}
+
+/** Where routes lead and from which of the addresses, the narrowest first. */
+function waysFrom(addresses: readonly InterfaceAddress[], routes: readonly Route[]) {
+  return routes.filter(({ table }) => table === MAIN_TABLE).flatMap((route) => {
+    const range = parseCidr(route.destination);
+    const source = route.source ?? outgoingAddress(route, addresses);
+    return range && source !== undefined ? [{ range, source }] : [];
+  }).sort((a, b) => b.range.prefixLength - a.range.prefixLength);
 }
 
 /** How many connections of TCP the node's programs have from an address of this mode, by the server. */

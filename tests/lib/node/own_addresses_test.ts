@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
-import { fakeAddress } from "../../../lib/kernel/links/fake_links.ts";
+import { fakeAddress, fakeRoute } from "../../../lib/kernel/links/fake_links.ts";
 import type { InterfaceAddress, Route } from "../../../lib/kernel/links/links.ts";
 import { ownAddresses } from "../../../lib/node/own_addresses.ts";
 
 function route(gateway: string | undefined, linkIndex: number, rest: Partial<Route> = {}): Route {
   const isIpv6 = gateway?.includes(":") ?? false;
-  return {
-    family: isIpv6 ? "IPv6" : "IPv4",
-    destination: isIpv6 ? "::/0" : "0.0.0.0/0",
-    gateway,
-    linkIndex,
-    table: 254,
-    source: undefined,
-    ...rest,
-  };
+  return fakeRoute(isIpv6 ? "::/0" : "0.0.0.0/0", { gateway, linkIndex, ...rest });
 }
 
 const rows: readonly {

@@ -1,4 +1,5 @@
 /** Cases of IPV. */
+import { fakeRoute } from "../../../../lib/kernel/links/fake_links.ts";
 import type { FactValues } from "../../../../lib/doctor/facts/fact_values.ts";
 import { internalDefaults } from "../../../../lib/config/internal.ts";
 import type { CheckCases } from "../check_cases.ts";
@@ -11,7 +12,6 @@ import {
   network,
   nftTable,
   objects,
-  route,
   routingRule,
   rule,
   service,
@@ -187,9 +187,9 @@ export const ipvsCases: readonly CheckCases[] = [
       "a route",
       {
         network: network({ "kube-ipvs0": [] }, [
-          route("10.9.0.0/16", { linkIndex: 1, table: 100 }),
-          route("fe80::/64", { linkIndex: 1, family: "IPv6" }),
-          route("172.30.0.10/32", { linkIndex: 1, table: 255 }),
+          fakeRoute("10.9.0.0/16", { linkIndex: 1, table: 100 }),
+          fakeRoute("fe80::/64", { linkIndex: 1 }),
+          fakeRoute("172.30.0.10/32", { linkIndex: 1, table: 255 }),
         ]),
         firewall: firewall(),
       },
@@ -200,10 +200,10 @@ export const ipvsCases: readonly CheckCases[] = [
       "routes to and from an address",
       {
         network: network({ eth0: [] }, [
-          route("172.30.0.10/32"),
-          route("10.1.0.0/16", { source: "172.30.0.10" }),
-          route("172.30.0.0/16"),
-          route("10.2.0.0/16", { source: "192.168.1.1" }),
+          fakeRoute("172.30.0.10/32"),
+          fakeRoute("10.1.0.0/16", { source: "172.30.0.10" }),
+          fakeRoute("172.30.0.0/16"),
+          fakeRoute("10.2.0.0/16", { source: "192.168.1.1" }),
         ]),
         firewall: firewall(),
         objects: shop,
@@ -237,7 +237,7 @@ export const ipvsCases: readonly CheckCases[] = [
     [
       "nothing but what every node has",
       {
-        network: network({ eth0: [] }, [route("172.30.0.0/16")], [routingRule(32_766)]),
+        network: network({ eth0: [] }, [fakeRoute("172.30.0.0/16")], [routingRule(32_766)]),
         firewall: firewall(),
         objects: shop,
       },
@@ -249,7 +249,7 @@ export const ipvsCases: readonly CheckCases[] = [
       {
         network: network(
           { eth0: ["192.168.1.1"], "kube-ipvs0": ["192.168.1.1"] },
-          [route("10.2.0.0/16", { linkIndex: 1, source: "192.168.1.1" })],
+          [fakeRoute("10.2.0.0/16", { linkIndex: 1, source: "192.168.1.1" })],
           [routingRule(100, { from: "192.168.1.1/32" })],
         ),
         firewall: firewall(),

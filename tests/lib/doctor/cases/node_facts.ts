@@ -11,7 +11,7 @@ import type {
   FirewallTable,
 } from "../../../../lib/kernel/firewall/firewall.ts";
 import type { Service, ServicePort } from "../../../../lib/kube/objects.ts";
-import type { Route, RoutingRule } from "../../../../lib/kernel/links/links.ts";
+import type { RoutingRule } from "../../../../lib/kernel/links/links.ts";
 import { known } from "../facts_in_memory.ts";
 
 /** It is not there. */
@@ -78,19 +78,6 @@ export function network(
     routes,
     routingRules,
   });
-}
-
-/** A route of the main table on a second interface. */
-export function route(destination: string, rest: Partial<Route> = {}): Route {
-  return {
-    family: "IPv4",
-    destination,
-    gateway: undefined,
-    linkIndex: 2,
-    table: 254,
-    source: undefined,
-    ...rest,
-  };
 }
 
 /** A line of `ip rule`, for all packets unless something is said. */

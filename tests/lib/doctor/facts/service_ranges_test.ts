@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { serviceRangesReader } from "../../../../lib/doctor/facts/service_ranges.ts";
-import { fakeAddress, FakeLinks } from "../../../../lib/kernel/links/fake_links.ts";
+import { fakeAddress, FakeLinks, fakeRoute } from "../../../../lib/kernel/links/fake_links.ts";
 import { FactsInMemory, type GivenFacts, known } from "../facts_in_memory.ts";
 
 const objects = known({
@@ -16,13 +16,6 @@ const objects = known({
     },
   ],
 });
-const route = {
-  family: "IPv4",
-  gateway: undefined,
-  linkIndex: 2,
-  table: 254,
-  source: undefined,
-} as const;
 const links = new FakeLinks({
   links: [{ index: 2, name: "eth0", kind: "", up: true }],
   addresses: [
@@ -33,10 +26,10 @@ const links = new FakeLinks({
     fakeAddress("172.30.0.10", { linkName: "nodelocaldns" }),
   ],
   routes: [
-    { ...route, destination: "172.30.9.0/24" },
-    { ...route, destination: "0.0.0.0/0" },
-    { ...route, destination: "172.30.8.0/24", linkIndex: 0 },
-    { ...route, destination: "172.30.4.4/32", table: 255 },
+    fakeRoute("172.30.9.0/24"),
+    fakeRoute("0.0.0.0/0"),
+    fakeRoute("172.30.8.0/24", { linkIndex: 0 }),
+    fakeRoute("172.30.4.4/32", { table: 255 }),
   ],
 });
 

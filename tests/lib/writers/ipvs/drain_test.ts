@@ -4,7 +4,6 @@ import type { IpvsFrontend, IpvsProtocol } from "../../../../lib/kernel/ipvs/ipv
 import { drain } from "../../../../lib/writers/ipvs/drain.ts";
 import type { DrainProgress } from "../../../../lib/writers/leftovers.ts";
 import type { OpenSocket } from "../../../../lib/kernel/inspection/open_sockets.ts";
-import { FakeLinks } from "../../../../lib/kernel/links/fake_links.ts";
 import { Harness } from "./harness.ts";
 import { addresses, endpoints, servicePort, snapshotOf } from "./samples.ts";
 
@@ -197,7 +196,13 @@ Deno.test("programs of the node connect from where they will when the address is
   connect(at(first, 80), 1);
   const drained = start();
   await clock.advance(0);
-  assert.equal((kernel.links as FakeLinks).sourceOf(first), addresses.IPv4.node(1));
+  assert.equal(kernel.links.sourceOf(first), addresses.IPv4.node(1));
   stop.abort();
   await assert.rejects(drained);
+});
+
+Deno.test("without the link there is nothing that programs would lose", async () => {
+  const { kernel, start } = await rig();
+  kernel.links.remove("kube-ipvs0");
+  assert.deepEqual(await start(), []);
 });

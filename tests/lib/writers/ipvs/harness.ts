@@ -1,7 +1,7 @@
 /** A writer on a kernel in memory, and what that holds as text. */
 import type { IpFamily } from "../../../../lib/base/ip_family.ts";
 import { FakeKernel, type FakeKernelParts } from "../../../../lib/kernel/fake_kernel.ts";
-import { fakeAddress, FakeLinks } from "../../../../lib/kernel/links/fake_links.ts";
+import { fakeAddress, FakeLinks, fakeRoute } from "../../../../lib/kernel/links/fake_links.ts";
 import { destinationText, serverText } from "../../../../lib/kernel/ipvs/text.ts";
 import type { ServicePort, Snapshot } from "../../../../lib/snapshot/snapshot.ts";
 import { IpvsWriter, type WriterSettings } from "../../../../lib/writers/ipvs/writer.ts";
@@ -112,13 +112,6 @@ export function nodeLinks(family: IpFamily): FakeLinks {
   return new FakeLinks({
     links: [{ index: 2, name: "eth0", kind: "veth", up: true }],
     addresses: [fakeAddress(addresses[family].node(1))],
-    routes: [{
-      family,
-      destination: family === "IPv4" ? "0.0.0.0/0" : "::/0",
-      gateway: undefined,
-      linkIndex: 2,
-      table: 254,
-      source: undefined,
-    }],
+    routes: [fakeRoute(family === "IPv4" ? "0.0.0.0/0" : "::/0")],
   });
 }
